@@ -1,0 +1,86 @@
+# Flags as interface targets, and the functions that make the targets of this project. Nothing here
+# or elsewhere touches CMAKE_CXX_FLAGS.
+
+# Code generation that results depend on. Floats must be the same bits from every compiler, so
+# a * b + c is never contracted to one rounding.
+add_library(holdfast_codegen INTERFACE)
+target_compile_features(holdfast_codegen INTERFACE cxx_std_20)
+target_compile_options(holdfast_codegen INTERFACE
+  -ffp-contract=off -fno-math-errno $<$<CONFIG:Release>:-O2>)
+
+add_library(holdfast_warnings INTERFACE)
+target_compile_options(holdfast_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
+  -Wnon-virtual-dtor -Wundef -Wcast-align -Wdouble-promotion -Wimplicit-fallthrough -Wswitch
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond>
+  $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  $<$<BOOL:${HOLDFAST_WERROR}>:-Werror>)
+
+add_library(holdfast_sanitizers INTERFACE)
+if(HOLDFAST_SANITIZE)
+  list(JOIN HOLDFAST_SANITIZE "," holdfast_sanitize)
+  # The vptr check needs the run-time types that the library is built without.
+  target_compile_options(holdfast_sanitizers INTERFACE
+    -fsanitize=${holdfast_sanitize} -fno-sanitize-recover=all -fno-sanitize=vptr
+    -fno-omit-frame-pointer)
+  target_link_options(holdfast_sanitizers INTERFACE -fsanitize=${holdfast_sanitize})
+endif()
+
+# What every target of this project is built with.
+function(holdfast_flags TARGET)
+  target_link_libraries(${TARGET} PRIVATE
+    $<BUILD_INTERFACE:holdfast_codegen>
+    $<BUILD_INTERFACE:holdfast_warnings>
+    $<BUILD_INTERFACE:holdfast_sanitizers>)
+  set_target_properties(${TARGET} PROPERTIES CXX_EXTENSIONS OFF)
+endfunction()
+
+# The public headers alone: what the harness is compiled against.
+add_library(holdfast_headers INTERFACE)
+target_include_directories(holdfast_headers INTERFACE "${PROJECT_SOURCE_DIR}/lib/include")
+target_compile_features(holdfast_headers INTERFACE cxx_std_20)
+target_compile_definitions(holdfast_headers INTERFACE
+  $<$<BOOL:${HOLDFAST_VERIFY}>:HOLDFAST_VERIFY=1>)
+
+# The library a program is linked with: the plain one, or the one with mutants when the program
+# has the property HOLDFAST_MUTANTS. So the same objects serve both.
+add_library(holdfast_either INTERFACE)
+target_link_libraries(holdfast_either INTERFACE
+  $<IF:$<BOOL:$<TARGET_PROPERTY:HOLDFAST_MUTANTS>>,holdfast_with_mutants,holdfast>)
+
+# holdfast_core_library(NAME SRCS...): one build of the library itself.
+function(holdfast_core_library NAME)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SRCS")
+  add_library(${NAME} STATIC ${ARG_SRCS})
+  holdfast_flags(${NAME})
+  target_compile_features(${NAME} PUBLIC cxx_std_20)
+  target_compile_options(${NAME} PRIVATE -fno-exceptions -fno-rtti)
+  target_include_directories(${NAME} PRIVATE "${PROJECT_SOURCE_DIR}/lib/src")
+  target_link_libraries(${NAME} PUBLIC $<BUILD_INTERFACE:holdfast_headers>)
+  set_target_properties(${NAME} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
+# holdfast_library(NAME SRCS... DEPS...): a layer of the harness. It sees the public headers and
+# the repository root, never lib/src.
+function(holdfast_library NAME)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SRCS;DEPS")
+  add_library(${NAME} STATIC ${ARG_SRCS})
+  holdfast_flags(${NAME})
+  target_include_directories(${NAME} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${NAME}
+    PUBLIC holdfast_headers ${ARG_DEPS}
+    INTERFACE holdfast_either)
+endfunction()
+
+# holdfast_program(NAME OUTPUT file [MUTANTS] DEPS...): an executable; MUTANTS links the mutant
+# build of the library.
+function(holdfast_program NAME)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "MUTANTS" "OUTPUT" "SRCS;DEPS")
+  add_executable(${NAME} ${ARG_SRCS})
+  holdfast_flags(${NAME})
+  set_target_properties(${NAME} PROPERTIES
+    OUTPUT_NAME ${ARG_OUTPUT} HOLDFAST_MUTANTS ${ARG_MUTANTS})
+  target_link_libraries(${NAME} PRIVATE ${ARG_DEPS} holdfast_either)
+endfunction()

@@ -1,0 +1,60 @@
+# Functions that make tests. Labels: unit contract property fault harness regression mutation tidy
+# slow compile_fail; ./dev test leaves out slow.
+find_package(GTest CONFIG REQUIRED)
+find_package(rapidcheck CONFIG REQUIRED)
+include(GoogleTest)
+
+set(HOLDFAST_TEST_LABELS
+  unit contract property fault harness regression mutation tidy slow compile_fail)
+
+function(holdfast_check_labels NAME)
+  if(NOT ARGN)
+    message(FATAL_ERROR "test ${NAME} has no label")
+  endif()
+  foreach(label IN LISTS ARGN)
+    if(NOT label IN_LIST HOLDFAST_TEST_LABELS)
+      message(FATAL_ERROR "test ${NAME}: unknown label ${label}")
+    endif()
+  endforeach()
+endfunction()
+
+# holdfast_test(NAME x SRCS... DEPS... LABELS... [MUTANTS] [ENVIRONMENT A=b...])
+#
+# A GoogleTest program x and one ctest "x.Suite.Test" for each test in it. It links the library by itself, the mutant
+# build with MUTANTS. DEPS names harness layers, or holdfast_internal to see lib/src.
+function(holdfast_test)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "MUTANTS" "NAME" "SRCS;DEPS;LABELS;ENVIRONMENT")
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "test ${ARG_NAME}: what is ${ARG_UNPARSED_ARGUMENTS}?")
+  endif()
+  holdfast_check_labels(${ARG_NAME} ${ARG_LABELS})
+  add_executable(${ARG_NAME} ${ARG_SRCS})
+  holdfast_flags(${ARG_NAME})
+  set_target_properties(${ARG_NAME} PROPERTIES HOLDFAST_MUTANTS ${ARG_MUTANTS})
+  target_include_directories(${ARG_NAME} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} holdfast_either GTest::gtest_main)
+  gtest_discover_tests(${ARG_NAME}
+    TEST_PREFIX ${ARG_NAME}.
+    TEST_LIST ${ARG_NAME}_tests
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60)
+  # gtest_discover_tests() drops all but the first element of a property that is a list.
+  set(properties "${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}_properties.cmake")
+  file(WRITE "${properties}" "if(${ARG_NAME}_tests)
+  set_tests_properties(\${${ARG_NAME}_tests} PROPERTIES
+    TIMEOUT 180 LABELS \"${ARG_LABELS}\" ENVIRONMENT \"${ARG_ENVIRONMENT}\")
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties}")
+endfunction()
+
+# holdfast_compile_fail_test(NAME SRC PATTERNS...)
+#
+# Passes when SRC does not compile and the compiler's output contains every pattern, literally.
+# Choose patterns that g++ and clang share.
+function(holdfast_compile_fail_test NAME SRC)
+  add_test(NAME compile_fail.${NAME}
+    COMMAND "${CMAKE_COMMAND}" -P "${PROJECT_SOURCE_DIR}/cmake/ExpectCompileFailure.cmake" --
+      "${CMAKE_CXX_COMPILER}" "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/${SRC}" ${ARGN})
+  set_tests_properties(compile_fail.${NAME} PROPERTIES LABELS compile_fail TIMEOUT 180)
+endfunction()

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cache: owns every plane of the inference state of many sequences, and moves them together.
+//
+// Ownership: Sequence, Snapshot, Append and Round are move-only handles. Destroying one releases,
+// drops or cancels it. After its explicit end a handle is stale: every later call on it is kStale,
+// always. Defaults for every call below, unless it says otherwise:
+//   Errors  : on error nothing has changed
+//   Stream  : work is enqueued in `stream`, which is also where the caller's kernels run
+//   Threads : one thread at a time per cache
+//   Memory  : no heap and no device allocation after Cache::create
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <holdfast/device.hpp>
+#include <holdfast/inspect.hpp>
+#include <holdfast/layout.hpp>
+#include <holdfast/result.hpp>
+#include <utility>
+
+namespace holdfast {
+
+namespace internal::cache {
+class Core;
+}
+
+/// Device record of one sequence; kernels read it at a fixed address. `write_slot` has
+/// max(1, largest_round) entries; entry i takes the state after open row i of a round, entry 0 the
+/// state after the last row of an append.
+struct SequenceMirror {
+  std::uint32_t committed;   ///< rows
+  std::uint32_t open;        ///< rows of the open handle, 0 at rest
+  std::uint32_t generation;  ///< of the sequence id
+  std::uint32_t read_slot;   ///< slot index with the state at `committed`
+  std::uint32_t write_slot[1];
+};
+
+/// Where one layer's rows of one sequence lie, for an engine's kernels. Row r of part p is at
+/// `pages + table[r / page_rows] * page_bytes + layer_offset + p * part_stride + (r % page_rows) *
+/// row_bytes`; a tail ring uses `r % ring_rows` for r and has one part.
+struct RowsView {
+  std::byte* pages = nullptr;                ///< device, base of the class's page arena
+  std::uint32_t const* table = nullptr;      ///< device, page indices of this sequence
+  SequenceMirror const* sequence = nullptr;  ///< device
+  std::uint64_t page_bytes = 0;
+  std::uint64_t layer_offset = 0;  ///< bytes
+  std::uint64_t part_stride = 0;   ///< bytes between the parts of a row (K and V)
+  std::uint32_t row_bytes = 0;     ///< bytes of one part of a row
+  std::uint32_t parts = 0;         ///< 2 for attention KV, else 1
+  std::uint32_t page_rows = 0;
+  std::uint32_t ring_rows = 0;  ///< R of a tail ring, else 0
+};
+
+/// Where the recurrent state of one layer lies, for an engine's kernels. The conv window
+/// [conv_dim, kernel - 1] f32 of slot s starts at `slots + s * slot_bytes + conv_offset`, the ssm
+/// state [heads, d_k, d_v] f32 at `... + ssm_offset`. Read slot and write slots are in `sequence`.
+struct StateView {
+  std::byte* slots = nullptr;                ///< device, base of the slot arena
+  SequenceMirror const* sequence = nullptr;  ///< device
+  std::uint64_t slot_bytes = 0;
+  std::uint64_t conv_offset = 0;  ///< bytes
+  std::uint64_t ssm_offset = 0;   ///< bytes
+  std::uint32_t conv_dim = 0;     ///< channels; 0 without conv
+  std::uint32_t window = 0;       ///< kernel - 1
+  std::uint32_t heads = 0;        ///< 0 without ssm
+  std::uint32_t d_k = 0;
+  std::uint32_t d_v = 0;
+};
+
+/// How a handle names its sequence or snapshot: an index and the generation that tells reuse.
+struct HandleId {
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+  friend bool operator==(HandleId, HandleId) = default;
+};
+
+/// What accept did.
+struct Accepted {
+  std::uint32_t committed = 0;       ///< rows that are now committed
+  std::uint32_t rows_to_append = 0;  ///< rows to append again (in-place rounds only; advice)
+};
+
+namespace detail {
+
+/// What the move-only handles share: the core they belong to and their id. Not for direct use.
+class HandleBase {
+ public:
+  HandleBase(HandleBase const&) = delete;
+  HandleBase& operator=(HandleBase const&) = delete;
+  [[nodiscard]] HandleId id() const noexcept { return id_; }
+
+ protected:
+  HandleBase() noexcept = default;
+  HandleBase(internal::cache::Core* core, HandleId id) noexcept;
+  HandleBase(HandleBase&& other) noexcept : core_{other.core_}, id_{other.id_} {
+    other.core_ = nullptr;
+  }
+  ~HandleBase();
+  void swap(HandleBase& other) noexcept {
+    std::swap(core_, other.core_);
+    std::swap(id_, other.id_);
+  }
+
+  internal::cache::Core* core_ = nullptr;
+  HandleId id_{};
+};
+
+/// Rows of an open handle: what Append and Round share.
+class OpenRows : public HandleBase {
+ public:
+  /// Where the rows of `layer` in a plane lie; marks all open rows of that plane and layer as
+  /// written. Tail ring: only when the open rows are at most R - (length mod pool); pool keys have
+  /// no view. Errors   : kStale, kInvalidArgument
+  Result<RowsView> rows(PlaneKind plane, std::uint32_t layer) noexcept;
+  /// Where the state of `layer` lies; marks all open rows of it as written. Errors: as rows().
+  Result<StateView> state(std::uint32_t layer) noexcept;
+
+ protected:
+  OpenRows() noexcept = default;
+  OpenRows(internal::cache::Core* core, HandleId sequence, std::uint64_t ticket) noexcept
+      : HandleBase{core, sequence}, ticket_{ticket} {}
+  OpenRows(OpenRows&& other) noexcept = default;
+  ~OpenRows() = default;
+  Status write_rows(PlaneKind plane,
+                    std::uint32_t layer,
+                    float const* source,
+                    std::uint32_t first,
+                    std::uint32_t count,
+                    Stream stream) noexcept;
+  Status end(std::uint32_t keep, Stream stream) noexcept;
+  /// Drops what is open here and takes the other's place.
+  void take_over(OpenRows& other) noexcept;
+
+  std::uint64_t ticket_ = 0;
+};
+
+}  // namespace detail
+
+/// An open append of n rows. Destroying it drops it, which is exact.
+class Append : public detail::OpenRows {
+ public:
+  Append(Append&&) noexcept = default;
+  Append& operator=(Append&& other) noexcept;
+  ~Append();
+
+  /// Writes the next `count` rows of one layer of one plane, in order, each once. Rows of kTailRing
+  /// are indexer rows; the library builds the pool keys that become complete.
+  ///
+  /// Shapes   : source [count, row elements] f32, device memory; attention KV rows are [2, heads,
+  /// head_dim] Errors   : kStale, kInvalidArgument; kDeviceFailed taints the sequence
+  Status write(PlaneKind plane,
+               std::uint32_t layer,
+               float const* source,
+               std::uint32_t count,
+               Stream stream = {}) noexcept;
+  /// Makes the rows visible. Errors: kStale; kIncomplete with the handle still open; kDeviceFailed
+  /// taints.
+  Status commit(Stream stream = {}) noexcept;
+  /// Forgets the rows: the sequence is bit for bit what it was. Errors: kStale; kDeviceFailed
+  /// taints.
+  Status drop(Stream stream = {}) noexcept;
+
+ private:
+  friend class Sequence;
+  using OpenRows::OpenRows;
+};
+
+/// An open round of k provisional rows. Destroying it is accept(0).
+class Round : public detail::OpenRows {
+ public:
+  Round(Round&&) noexcept = default;
+  Round& operator=(Round&& other) noexcept;
+  ~Round();
+
+  /// Writes rows [first, first + count) of the round; rows may be written again, but no row before
+  /// the rows below it. Shapes and errors: as Append::write.
+  Status write(PlaneKind plane,
+               std::uint32_t layer,
+               float const* source,
+               std::uint32_t first,
+               std::uint32_t count,
+               Stream stream = {}) noexcept;
+  /// Keeps the first `keep` rows, forgets the others and closes the round.
+  /// Errors   : kStale; kInvalidArgument (keep > k) and kIncomplete with the round still open;
+  ///            kDeviceFailed taints
+  Result<Accepted> accept(std::uint32_t keep, Stream stream = {}) noexcept;
+  /// accept(0).
+  Status drop(Stream stream = {}) noexcept;
+
+ private:
+  friend class Sequence;
+  using OpenRows::OpenRows;
+};
+
+class Snapshot;
+
+/// One token history and its state. Destroying it releases it.
+class Sequence : public detail::HandleBase {
+ public:
+  Sequence() noexcept = default;  ///< stale
+  Sequence(Sequence&&) noexcept = default;
+  Sequence& operator=(Sequence&& other) noexcept;
+  ~Sequence();
+
+  /// Opens an append of `rows` rows, out of place: the state is read from one slot, written to
+  /// another. Errors   : kStale, kTainted, kBusy, kInvalidArgument (0 rows), kTooLong, kExhausted
+  Result<Append> append(std::uint32_t rows, Stream stream = {}) noexcept;
+  /// Opens a round of `rows` provisional rows (0 is legal) with one state column a row.
+  /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (more than the largest round), kTooLong,
+  ///            kExhausted
+  Result<Round> verify(std::uint32_t rows, Stream stream = {}) noexcept;
+  /// Makes a restorable snapshot of every plane at the position; copies no row and no state.
+  /// Errors   : kStale, kTainted, kBusy, kExhausted
+  /// Cost     : O(planes + length / (chunk_pages * page_rows)), no launch, no allocation
+  Result<Snapshot> snapshot() noexcept;
+  /// Becomes, bit for bit, what `snapshot` holds; takes any live snapshot of the same cache.
+  /// Errors   : kStale (either), kTainted, kBusy, kInvalidArgument (another cache's); kDeviceFailed
+  /// taints Cost     : moves no plane storage; at most one launch
+  Status rollback(Snapshot const& snapshot, Stream stream = {}) noexcept;
+  /// Shortens the sequence to `length` rows without a snapshot; the own length succeeds and does
+  /// nothing. Errors   : kStale, kTainted, kBusy, kInvalidArgument (length > position); kRefused
+  /// naming the plane
+  Status truncate(std::uint32_t length, Stream stream = {}) noexcept;
+  /// What truncate(length) would answer.
+  Status can_truncate(std::uint32_t length) const noexcept;
+  /// Ends the sequence, and cancels an open handle on it. Snapshots of it stay good. Errors:
+  /// kStale.
+  Status release(Stream stream = {}) noexcept;
+  /// Committed rows. Errors: kStale.
+  Result<std::uint32_t> position() const noexcept;
+
+ private:
+  friend class Cache;
+  friend class Snapshot;
+  using HandleBase::HandleBase;
+};
+
+/// A named restore point over all planes. It outlives its sequence. Destroying it drops it.
+class Snapshot : public detail::HandleBase {
+ public:
+  Snapshot() noexcept = default;  ///< stale
+  Snapshot(Snapshot&&) noexcept = default;
+  Snapshot& operator=(Snapshot&& other) noexcept;
+  ~Snapshot();
+
+  /// Starts another sequence that shares this snapshot's storage. Errors: kStale, kExhausted.
+  Result<Sequence> fork(Stream stream = {}) noexcept;
+  /// Frees exactly what only this snapshot held. Errors: kStale.
+  Status drop() noexcept;
+  /// Rows it holds. Errors: kStale.
+  Result<std::uint32_t> position() const noexcept;
+
+ private:
+  friend class Sequence;
+  using HandleBase::HandleBase;
+};
+
+/// Owner of devices, arenas and budgets, and of all sequences on them.
+class Cache {
+ public:
+  Cache() noexcept = default;  ///< closed
+  Cache(Cache const&) = delete;
+  Cache& operator=(Cache const&) = delete;
+  Cache(Cache&& other) noexcept : core_{other.core_} { other.core_ = nullptr; }
+  Cache& operator=(Cache&& other) noexcept;
+  /// Closes the cache; with live handles its memory stays until the last of them is gone.
+  ~Cache();
+
+  /// Validates `layout` and reserves all memory. `device` must outlive the cache.
+  /// Errors   : those of validate(); kOutOfMemory
+  static Result<Cache> create(Layout const& layout, Device& device) noexcept;
+  /// Starts an empty sequence; its state is zeros. Errors: kStale (closed), kExhausted.
+  Result<Sequence> create_sequence(Stream stream = {}) noexcept;
+  /// Gives all memory back. Errors: kStale (closed already); kBusy while sequences or snapshots
+  /// live.
+  Status close() noexcept;
+  /// The read-only window on everything; valid while the cache is open.
+  [[nodiscard]] Inspection inspect() const noexcept;
+
+ private:
+  explicit Cache(internal::cache::Core* core) noexcept : core_{core} {}
+  internal::cache::Core* core_ = nullptr;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one read-only window on a cache: tables, references, lengths and bytes, as plain data.
+//
+// For invariants, incident dumps and tests; not a stable interface. Nothing here changes the cache.
+// A holder is a sequence or a snapshot; holders are named by their index, not by generation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <holdfast/layout.hpp>
+#include <holdfast/result.hpp>
+#include <span>
+
+namespace holdfast {
+
+namespace internal::cache {
+class Core;
+}
+
+/// Sequence or snapshot.
+enum class HolderKind : std::uint8_t { kSequence, kSnapshot };
+
+/// Names one holder.
+struct Holder {
+  HolderKind kind = HolderKind::kSequence;
+  std::uint32_t index = 0;
+};
+
+/// One plane class: the layers of one plane kind and shape.
+struct PlaneInfo {
+  PlaneKind kind = PlaneKind::kAttentionKv;
+  char const* name = "";
+  std::span<std::uint32_t const> layers;  ///< model layers, ascending
+  std::uint32_t unit_tokens = 1;          ///< tokens that one row stands for (pool for pool keys)
+  std::uint32_t row_elements = 0;         ///< f32 elements of one row of one layer
+  std::uint32_t parts = 1;                ///< separately stored parts of a row
+  std::uint32_t page_rows = 0;            ///< 0 for planes without pages
+  std::uint32_t ring_rows = 0;            ///< R of a tail ring, else 0
+  std::uint64_t page_bytes = 0;           ///< bytes of one page, or of one state slot
+  std::uint32_t pages = 0;          ///< pages (or slots) of the arena, the reserved one counted
+  std::byte const* base = nullptr;  ///< device address of the arena
+};
+
+/// Recurrent state of one layer inside a slot.
+struct StateInfo {
+  std::uint32_t layer = 0;
+  std::uint64_t conv_offset = 0;  ///< bytes
+  std::uint32_t conv_elements = 0;
+  std::uint64_t ssm_offset = 0;  ///< bytes
+  std::uint32_t ssm_elements = 0;
+};
+
+/// What one plane knows of one holder.
+struct PlaneState {
+  std::uint32_t length = 0;  ///< rows in the plane's own unit (`ready` for pool keys)
+  std::uint32_t sealed = 0;  ///< rows below may be visible to others; in the plane's own unit
+  std::uint32_t lo = 0;      ///< first resident row of a tail ring
+  std::uint32_t pages = 0;   ///< pages in the table (rings: table entries)
+  std::uint32_t chunks = 0;  ///< chunks of the table (rings: 0)
+  std::uint32_t slot = 0;    ///< state slot, for recurrent planes
+};
+
+/// What is known of one sequence.
+struct SequenceInfo {
+  bool live = false;
+  bool tainted = false;
+  bool open = false;   ///< an append or a round is open
+  bool round = false;  ///< the open handle is a round
+  std::uint32_t generation = 0;
+  std::uint32_t position = 0;  ///< committed rows
+  std::uint32_t open_rows = 0;
+  std::uint64_t changes = 0;  ///< raised by every operation that touches the sequence
+};
+
+/// What is known of one snapshot.
+struct SnapshotInfo {
+  bool live = false;
+  std::uint32_t generation = 0;
+  std::uint32_t position = 0;
+};
+
+/// Device mirror of one sequence, read back.
+struct MirrorInfo {
+  std::uint32_t committed = 0;
+  std::uint32_t open = 0;
+  std::uint32_t generation = 0;
+  std::uint32_t read_slot = 0;
+};
+
+/// Read-only window; valid while the cache is open. An index out of range gives empty data or 0.
+class Inspection {
+ public:
+  explicit Inspection(internal::cache::Core const* core) noexcept : core_{core} {}
+
+  [[nodiscard]] std::uint32_t plane_count() const noexcept;
+  [[nodiscard]] PlaneInfo plane(std::uint32_t plane) const noexcept;
+  /// Layers of the recurrent plane, in slot order; empty without one.
+  [[nodiscard]] std::span<StateInfo const> states() const noexcept;
+
+  /// One past the largest index; index 0 is reserved.
+  [[nodiscard]] std::uint32_t sequence_limit() const noexcept;
+  [[nodiscard]] std::uint32_t snapshot_limit() const noexcept;
+  [[nodiscard]] SequenceInfo sequence(std::uint32_t index) const noexcept;
+  [[nodiscard]] SnapshotInfo snapshot(std::uint32_t index) const noexcept;
+
+  [[nodiscard]] PlaneState state(Holder holder, std::uint32_t plane) const noexcept;
+  /// Page index that entry `entry` of the holder's table names; 0 when there is none.
+  [[nodiscard]] std::uint32_t page(Holder holder,
+                                   std::uint32_t plane,
+                                   std::uint32_t entry) const noexcept;
+  /// Chunk index of entry `chunk` of the holder's chunk list.
+  [[nodiscard]] std::uint32_t chunk(Holder holder,
+                                    std::uint32_t plane,
+                                    std::uint32_t chunk) const noexcept;
+  /// Pages that chunk `chunk` of a plane names now.
+  [[nodiscard]] std::span<std::uint32_t const> chunk_pages(std::uint32_t plane,
+                                                           std::uint32_t chunk) const noexcept;
+  [[nodiscard]] std::uint32_t chunk_references(std::uint32_t plane,
+                                               std::uint32_t chunk) const noexcept;
+  [[nodiscard]] std::uint32_t chunk_limit(std::uint32_t plane) const noexcept;
+  [[nodiscard]] std::uint32_t chunks_free(std::uint32_t plane) const noexcept;
+
+  /// References to a page (or state slot): by chunks, by ring tables and snapshots, by open
+  /// handles.
+  [[nodiscard]] std::uint32_t page_references(std::uint32_t plane,
+                                              std::uint32_t page) const noexcept;
+  /// The sequence that may write the page in place, as generation << 32 | index; 0 for none.
+  [[nodiscard]] std::uint64_t page_writer(std::uint32_t plane, std::uint32_t page) const noexcept;
+  [[nodiscard]] std::uint32_t pages_free(std::uint32_t plane) const noexcept;
+  /// State slots that an open handle of the sequence will write, in order; in rings, the page that
+  /// a long append holds for its base.
+  [[nodiscard]] std::span<std::uint32_t const> open_pages(std::uint32_t sequence,
+                                                          std::uint32_t plane) const noexcept;
+
+  /// Copies one row of one layer (index into PlaneInfo::layers) into `out`, row_elements f32.
+  /// Errors   : kInvalidArgument (no such row in the table), kDeviceFailed
+  Status read_row(Holder holder,
+                  std::uint32_t plane,
+                  std::uint32_t layer_index,
+                  std::uint32_t row,
+                  std::span<float> out) const noexcept;
+  /// Copies the whole state slot of a holder into `out`, page_bytes / 4 elements.
+  /// Errors   : kInvalidArgument, kDeviceFailed
+  Status read_state(Holder holder, std::span<float> out) const noexcept;
+  /// Device address of a row's part 0, or nullptr; only for devices whose memory the host can read.
+  [[nodiscard]] std::byte const* row_address(Holder holder,
+                                             std::uint32_t plane,
+                                             std::uint32_t layer_index,
+                                             std::uint32_t row) const noexcept;
+  /// Reads the device record of a sequence. Errors: kInvalidArgument, kDeviceFailed.
+  Result<MirrorInfo> mirror(std::uint32_t sequence) const noexcept;
+  /// Reads entry `entry` of a sequence's device table. Errors: kInvalidArgument, kDeviceFailed.
+  Result<std::uint32_t> device_page(std::uint32_t sequence,
+                                    std::uint32_t plane,
+                                    std::uint32_t entry) const noexcept;
+
+ private:
+  internal::cache::Core const* core_;
+};
+
+}  // namespace holdfast

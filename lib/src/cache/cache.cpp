@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public handles: thin owners of ids over the core.
+#include <holdfast/cache.hpp>
+#include <new>
+
+#include "cache/core.hpp"
+
+namespace holdfast {
+namespace {
+
+using internal::cache::Core;
+using internal::cache::OpenKind;
+
+Error stale(char const* what) noexcept {
+  return Error{.code = ErrorCode::kStale, .text = "is used up", .subject = what};
+}
+
+}  // namespace
+
+namespace detail {
+
+HandleBase::HandleBase(Core* core, HandleId id) noexcept : core_{core}, id_{id} {
+  core_->add_handle();
+}
+
+HandleBase::~HandleBase() {
+  if (core_ != nullptr) {
+    core_->remove_handle();
+  }
+}
+
+Result<RowsView> OpenRows::rows(PlaneKind plane, std::uint32_t layer) noexcept {
+  if (core_ == nullptr) {
+    return stale("handle");
+  }
+  return core_->rows_view(id_, ticket_, plane, layer);
+}
+
+Result<StateView> OpenRows::state(std::uint32_t layer) noexcept {
+  if (core_ == nullptr) {
+    return stale("handle");
+  }
+  return core_->state_view(id_, ticket_, layer);
+}
+
+Status OpenRows::write_rows(PlaneKind plane,
+                            std::uint32_t layer,
+                            float const* source,
+                            std::uint32_t first,
+                            std::uint32_t count,
+                            Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("handle");
+  }
+  return core_->write_rows(id_,
+                           ticket_,
+                           {.view = {}, .source = source, .first = first, .count = count},
+                           plane,
+                           layer,
+                           stream);
+}
+
+Status OpenRows::end(std::uint32_t keep, Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("handle");
+  }
+  return core_->finish(id_, ticket_, keep, stream);
+}
+
+void OpenRows::take_over(OpenRows& other) noexcept {
+  static_cast<void>(end(0, Stream{}));
+  swap(other);
+  std::swap(ticket_, other.ticket_);
+}
+
+}  // namespace detail
+
+Append::~Append() {
+  static_cast<void>(drop());
+}
+
+Append& Append::operator=(Append&& other) noexcept {
+  if (this != &other) {
+    take_over(other);
+  }
+  return *this;
+}
+
+Status Append::write(PlaneKind plane,
+                     std::uint32_t layer,
+                     float const* source,
+                     std::uint32_t count,
+                     Stream stream) noexcept {
+  return write_rows(plane, layer, source, 0, count, stream);
+}
+
+Status Append::commit(Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("handle");
+  }
+  auto const rows = core_->open_rows(id_, ticket_);
+  if (!rows) {
+    return rows.error();
+  }
+  return core_->finish(id_, ticket_, *rows, stream);
+}
+
+Status Append::drop(Stream stream) noexcept {
+  return end(0, stream);
+}
+
+Round::~Round() {
+  static_cast<void>(drop());
+}
+
+Round& Round::operator=(Round&& other) noexcept {
+  if (this != &other) {
+    take_over(other);
+  }
+  return *this;
+}
+
+Status Round::write(PlaneKind plane,
+                    std::uint32_t layer,
+                    float const* source,
+                    std::uint32_t first,
+                    std::uint32_t count,
+                    Stream stream) noexcept {
+  return write_rows(plane, layer, source, first, count, stream);
+}
+
+Result<Accepted> Round::accept(std::uint32_t keep, Stream stream) noexcept {
+  HOLDFAST_TRY(end(keep, stream));
+  return Accepted{.committed = keep, .rows_to_append = 0};
+}
+
+Status Round::drop(Stream stream) noexcept {
+  return end(0, stream);
+}
+
+Sequence::~Sequence() {
+  static_cast<void>(release());
+}
+
+Sequence& Sequence::operator=(Sequence&& other) noexcept {
+  if (this != &other) {
+    static_cast<void>(release());
+    swap(other);
+  }
+  return *this;
+}
+
+Result<Append> Sequence::append(std::uint32_t rows, Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("sequence");
+  }
+  auto const ticket = core_->begin(id_, OpenKind::kAppend, rows, stream);
+  if (!ticket) {
+    return ticket.error();
+  }
+  return Append{core_, id_, *ticket};
+}
+
+Result<Round> Sequence::verify(std::uint32_t rows, Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("sequence");
+  }
+  auto const ticket = core_->begin(id_, OpenKind::kRound, rows, stream);
+  if (!ticket) {
+    return ticket.error();
+  }
+  return Round{core_, id_, *ticket};
+}
+
+Result<Snapshot> Sequence::snapshot() noexcept {
+  if (core_ == nullptr) {
+    return stale("sequence");
+  }
+  auto const id = core_->snapshot(id_);
+  if (!id) {
+    return id.error();
+  }
+  return Snapshot{core_, *id};
+}
+
+Status Sequence::rollback(Snapshot const& snapshot, Stream stream) noexcept {
+  return core_ == nullptr ? stale("sequence")
+                          : core_->rollback(id_, snapshot.core_, snapshot.id_, stream);
+}
+
+Status Sequence::truncate(std::uint32_t length, Stream stream) noexcept {
+  return core_ == nullptr ? stale("sequence") : core_->truncate(id_, length, stream);
+}
+
+Status Sequence::can_truncate(std::uint32_t length) const noexcept {
+  return core_ == nullptr ? stale("sequence") : core_->can_truncate(id_, length);
+}
+
+Status Sequence::release(Stream stream) noexcept {
+  return core_ == nullptr ? stale("sequence") : core_->release(id_, stream);
+}
+
+Result<std::uint32_t> Sequence::position() const noexcept {
+  return core_ == nullptr ? Result<std::uint32_t>{stale("sequence")} : core_->position(id_);
+}
+
+Snapshot::~Snapshot() {
+  static_cast<void>(drop());
+}
+
+Snapshot& Snapshot::operator=(Snapshot&& other) noexcept {
+  if (this != &other) {
+    static_cast<void>(drop());
+    swap(other);
+  }
+  return *this;
+}
+
+Result<Sequence> Snapshot::fork(Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("snapshot");
+  }
+  auto const id = core_->fork(id_, stream);
+  if (!id) {
+    return id.error();
+  }
+  return Sequence{core_, *id};
+}
+
+Status Snapshot::drop() noexcept {
+  return core_ == nullptr ? stale("snapshot") : core_->drop_snapshot(id_);
+}
+
+Result<std::uint32_t> Snapshot::position() const noexcept {
+  return core_ == nullptr ? Result<std::uint32_t>{stale("snapshot")}
+                          : core_->snapshot_position(id_);
+}
+
+Cache& Cache::operator=(Cache&& other) noexcept {
+  std::swap(core_, other.core_);
+  return *this;
+}
+
+Cache::~Cache() {
+  if (core_ != nullptr) {
+    core_->orphan();
+    core_->remove_handle();
+  }
+}
+
+Result<Cache> Cache::create(Layout const& layout, Device& device) noexcept {
+  auto* const core = new (std::nothrow) Core{device};
+  if (core == nullptr) {
+    return Error{.code = ErrorCode::kOutOfMemory,
+                 .text = "the host has no memory for a cache",
+                 .subject = "cache"};
+  }
+  core->add_handle();
+  if (Status const created = core->create(layout); !created) {
+    core->remove_handle();
+    return created.error();
+  }
+  return Cache{core};
+}
+
+Result<Sequence> Cache::create_sequence(Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("cache");
+  }
+  auto const id = core_->create_sequence(stream);
+  if (!id) {
+    return id.error();
+  }
+  return Sequence{core_, *id};
+}
+
+Status Cache::close() noexcept {
+  return core_ == nullptr ? stale("cache") : core_->close();
+}
+
+Inspection Cache::inspect() const noexcept {
+  return Inspection{core_};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cache's core: sequences, snapshots and open handles, and every movement over all planes.
+//
+// Nothing here names a plane: movements visit the plane list. Feasibility is decided on all planes
+// before any is touched. Freed by its last handle, so that a stale handle never points at nothing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <holdfast/cache.hpp>
+
+#include "planes/plane_list.hpp"
+#include "planes/row_kernels.hpp"
+
+namespace holdfast::internal::cache {
+
+/// What is open on a sequence.
+enum class OpenKind : std::uint8_t { kNone, kAppend, kRound };
+
+/// Bookkeeping of one sequence, planes apart.
+struct SequenceRecord {
+  std::uint64_t ticket;  // of the open handle; unique over the cache's life
+  std::uint64_t changes;
+  std::uint32_t generation;
+  std::uint32_t position;
+  std::uint32_t rows;        // open rows
+  std::uint32_t keys_built;  // read by a mutant only
+  OpenKind open;
+  bool live;
+  bool tainted;
+};
+
+/// Bookkeeping of one snapshot, planes apart.
+struct SnapshotRecord {
+  std::uint32_t generation;
+  std::uint32_t position;
+  bool live;
+};
+
+/// Everything behind a Cache. Calls are those of the public handles.
+class Core {
+ public:
+  explicit Core(Device& device) noexcept : device_{device} {}
+  Core(Core const&) = delete;
+  Core& operator=(Core const&) = delete;
+  ~Core();
+
+  [[nodiscard]] Status create(Layout const& layout) noexcept;
+  [[nodiscard]] Status close() noexcept;
+  /// Closes as soon as nothing lives any more; the Cache object is gone.
+  void orphan() noexcept;
+  void add_handle() noexcept { ++handles_; }
+  /// Deletes the core with its last handle.
+  void remove_handle() noexcept;
+
+  [[nodiscard]] Result<HandleId> create_sequence(Stream stream) noexcept;
+  [[nodiscard]] Result<std::uint64_t> begin(HandleId id,
+                                            OpenKind kind,
+                                            std::uint32_t rows,
+                                            Stream stream) noexcept;
+  [[nodiscard]] Status write_rows(HandleId id,
+                                  std::uint64_t ticket,
+                                  planes::WriteRowsParameters rows,
+                                  PlaneKind kind,
+                                  std::uint32_t layer,
+                                  Stream stream) noexcept;
+  [[nodiscard]] Result<RowsView> rows_view(HandleId id,
+                                           std::uint64_t ticket,
+                                           PlaneKind kind,
+                                           std::uint32_t layer) noexcept;
+  [[nodiscard]] Result<StateView> state_view(HandleId id,
+                                             std::uint64_t ticket,
+                                             std::uint32_t layer) noexcept;
+  /// Ends an open handle; `keep` rows become visible.
+  [[nodiscard]] Status finish(HandleId id,
+                              std::uint64_t ticket,
+                              std::uint32_t keep,
+                              Stream stream) noexcept;
+  /// Rows of the open handle.
+  [[nodiscard]] Result<std::uint32_t> open_rows(HandleId id, std::uint64_t ticket) const noexcept;
+  [[nodiscard]] Result<HandleId> snapshot(HandleId id) noexcept;
+  [[nodiscard]] Status rollback(HandleId id,
+                                Core const* snapshot_core,
+                                HandleId snapshot,
+                                Stream stream) noexcept;
+  [[nodiscard]] Result<HandleId> fork(HandleId snapshot, Stream stream) noexcept;
+  [[nodiscard]] Status truncate(HandleId id, std::uint32_t length, Stream stream) noexcept;
+  [[nodiscard]] Status can_truncate(HandleId id, std::uint32_t length) const noexcept;
+  [[nodiscard]] Status release(HandleId id, Stream stream) noexcept;
+  [[nodiscard]] Status drop_snapshot(HandleId snapshot) noexcept;
+  [[nodiscard]] Result<std::uint32_t> position(HandleId id) const noexcept;
+  [[nodiscard]] Result<std::uint32_t> snapshot_position(HandleId snapshot) const noexcept;
+
+  // For Inspection.
+  [[nodiscard]] bool is_open() const noexcept { return open_; }
+  [[nodiscard]] storage::Plan const& plan() const noexcept { return plan_; }
+  [[nodiscard]] planes::AnyPlane const& plane(std::uint32_t index) const noexcept {
+    return planes_[index];
+  }
+  [[nodiscard]] SequenceRecord const& sequence(std::uint32_t index) const noexcept {
+    return sequences_[index];
+  }
+  [[nodiscard]] SnapshotRecord const& snapshot_record(std::uint32_t index) const noexcept {
+    return snapshots_[index];
+  }
+  [[nodiscard]] SequenceMirror* mirror(std::uint32_t sequence) const noexcept;
+  [[nodiscard]] Device& device() const noexcept { return device_; }
+
+ private:
+  template <typename Visitor>
+  void for_each_plane(Visitor visitor) noexcept {
+    for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
+      std::visit([&](auto& plane) { visitor(index, plane); }, planes_[index]);
+    }
+  }
+  template <typename Visitor>
+  void for_each_plane(Visitor visitor) const noexcept {
+    for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
+      std::visit([&](auto const& plane) { visitor(index, plane); }, planes_[index]);
+    }
+  }
+
+  [[nodiscard]] Status create_planes() noexcept;
+  [[nodiscard]] storage::Owner owner_of(std::uint32_t index) const noexcept;
+  [[nodiscard]] Status check_live(HandleId id) const noexcept;
+  [[nodiscard]] Status check_at_rest(HandleId id) const noexcept;
+  [[nodiscard]] Status check_open(HandleId id, std::uint64_t ticket) const noexcept;
+  [[nodiscard]] Status check_snapshot(HandleId snapshot) const noexcept;
+  [[nodiscard]] Status check_rows(SequenceRecord const& record,
+                                  OpenKind kind,
+                                  std::uint32_t rows) const noexcept;
+  [[nodiscard]] Status check_storage(storage::Owner owner,
+                                     planes::Opening const& opening) const noexcept;
+  [[nodiscard]] Status check_written(std::uint32_t index, std::uint32_t keep) const noexcept;
+  [[nodiscard]] Status build_viewed_keys(std::uint32_t index,
+                                         std::uint32_t keep,
+                                         Stream stream) noexcept;
+  [[nodiscard]] Result<std::uint32_t> take_sequence() noexcept;
+  void close_planes(std::uint32_t index, std::uint32_t keep) noexcept;
+  void give_back_sequence(std::uint32_t index) noexcept;
+  void load_planes(std::uint32_t snapshot, std::uint32_t index, planes::LoadKind kind) noexcept;
+  [[nodiscard]] Status publish(std::uint32_t index, Stream stream) noexcept;
+  [[nodiscard]] Status launch_indexer(std::uint32_t index,
+                                      planes::WriteRowsParameters const& rows,
+                                      std::uint32_t ring_plane,
+                                      std::uint32_t layer,
+                                      Stream stream) noexcept;
+  [[nodiscard]] RowsView make_view(std::uint32_t index,
+                                   std::uint32_t plane,
+                                   std::uint32_t layer_index) const noexcept;
+  [[nodiscard]] std::uint64_t cell(std::uint32_t index,
+                                   std::uint32_t plane,
+                                   std::uint32_t layer_index) const noexcept {
+    return std::uint64_t{index} * cells_ + plan_.classes[plane].first_layer + layer_index;
+  }
+  void free_memory() noexcept;
+
+  Device& device_;
+  storage::Plan plan_;
+  std::array<planes::AnyPlane, storage::kLargestClassCount> planes_;
+  storage::Step step_;
+  Memory memory_{};
+  Memory pinned_{};
+  base::FixedArray<SequenceRecord> sequences_;
+  base::FixedArray<SnapshotRecord> snapshots_;
+  base::FixedArray<std::uint32_t> free_sequences_;
+  base::FixedArray<std::uint32_t> free_snapshots_;
+  base::FixedArray<std::uint32_t>
+      written_;  // [sequence_limit, cells]: open rows written, by class and layer
+  base::FixedArray<std::uint8_t>
+      viewed_;  // [sequence_limit, cells]: the engine writes through a view
+  std::uint64_t next_ticket_ = 1;
+  std::uint64_t handles_ = 0;
+  std::uint32_t free_sequence_count_ = 0;
+  std::uint32_t free_snapshot_count_ = 0;
+  std::uint32_t cells_ = 0;
+  bool open_ = false;
+  bool orphaned_ = false;
+};
+
+}  // namespace holdfast::internal::cache

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// The read-only window: every index is checked, so that broken state can be looked at, too.
+#include <holdfast/inspect.hpp>
+
+#include "cache/core.hpp"
+
+namespace holdfast {
+namespace {
+
+using internal::cache::Core;
+using internal::cache::OpenKind;
+using internal::cache::SequenceRecord;
+
+bool has_plane(Core const* core, std::uint32_t plane) noexcept {
+  return core != nullptr && core->is_open() && plane < core->plan().class_count;
+}
+
+bool has_holder(Core const* core, Holder holder) noexcept {
+  if (core == nullptr || !core->is_open()) {
+    return false;
+  }
+  return holder.kind == HolderKind::kSequence
+             ? holder.index < core->plan().sequence_limit && core->sequence(holder.index).live
+             : holder.index < core->plan().snapshot_limit &&
+                   core->snapshot_record(holder.index).live;
+}
+
+/// The page table of a plane, when it is an addressed one.
+internal::storage::PagedTable const* table_of(Core const* core, std::uint32_t plane) noexcept {
+  if (!has_plane(core, plane)) {
+    return nullptr;
+  }
+  return std::visit(
+      [](auto const& held) -> internal::storage::PagedTable const* {
+        if constexpr (requires { held.table(); }) {
+          return &held.table();
+        } else {
+          return nullptr;
+        }
+      },
+      core->plane(plane));
+}
+
+Error no_such(char const* what) noexcept {
+  return Error{.code = ErrorCode::kInvalidArgument, .text = "does not exist", .subject = what};
+}
+
+}  // namespace
+
+std::uint32_t Inspection::plane_count() const noexcept {
+  return core_ == nullptr || !core_->is_open() ? 0 : core_->plan().class_count;
+}
+
+PlaneInfo Inspection::plane(std::uint32_t plane) const noexcept {
+  if (!has_plane(core_, plane)) {
+    return {};
+  }
+  return std::visit([&](auto const& held) { return held.describe(core_->plan()); },
+                    core_->plane(plane));
+}
+
+std::span<StateInfo const> Inspection::states() const noexcept {
+  return plane_count() == 0 ? std::span<StateInfo const>{}
+                            : core_->plan().states.span(0, core_->plan().state_count);
+}
+
+std::uint32_t Inspection::sequence_limit() const noexcept {
+  return plane_count() == 0 ? 0 : core_->plan().sequence_limit;
+}
+
+std::uint32_t Inspection::snapshot_limit() const noexcept {
+  return plane_count() == 0 ? 0 : core_->plan().snapshot_limit;
+}
+
+SequenceInfo Inspection::sequence(std::uint32_t index) const noexcept {
+  if (index >= sequence_limit()) {
+    return {};
+  }
+  SequenceRecord const& record = core_->sequence(index);
+  return {.live = record.live,
+          .tainted = record.tainted,
+          .open = record.open != OpenKind::kNone,
+          .round = record.open == OpenKind::kRound,
+          .generation = record.generation,
+          .position = record.position,
+          .open_rows = record.rows,
+          .changes = record.changes};
+}
+
+SnapshotInfo Inspection::snapshot(std::uint32_t index) const noexcept {
+  if (index >= snapshot_limit()) {
+    return {};
+  }
+  auto const& record = core_->snapshot_record(index);
+  return {.live = record.live, .generation = record.generation, .position = record.position};
+}
+
+PlaneState Inspection::state(Holder holder, std::uint32_t plane) const noexcept {
+  if (!has_plane(core_, plane) || !has_holder(core_, holder)) {
+    return {};
+  }
+  return std::visit([&](auto const& held) { return held.state(holder); }, core_->plane(plane));
+}
+
+std::uint32_t Inspection::page(Holder holder,
+                               std::uint32_t plane,
+                               std::uint32_t entry) const noexcept {
+  if (!has_plane(core_, plane) || !has_holder(core_, holder)) {
+    return 0;
+  }
+  return std::visit([&](auto const& held) { return held.page_at(holder, entry); },
+                    core_->plane(plane));
+}
+
+std::uint32_t Inspection::chunk(Holder holder,
+                                std::uint32_t plane,
+                                std::uint32_t chunk) const noexcept {
+  auto const* const table = table_of(core_, plane);
+  if (table == nullptr || !has_holder(core_, holder) || chunk >= table->chunk_count(holder)) {
+    return 0;
+  }
+  return table->chunk_at(holder, chunk);
+}
+
+std::span<std::uint32_t const> Inspection::chunk_pages(std::uint32_t plane,
+                                                       std::uint32_t chunk) const noexcept {
+  return chunk >= chunk_limit(plane) ? std::span<std::uint32_t const>{}
+                                     : table_of(core_, plane)->chunks().pages(chunk);
+}
+
+std::uint32_t Inspection::chunk_references(std::uint32_t plane,
+                                           std::uint32_t chunk) const noexcept {
+  return chunk >= chunk_limit(plane) ? 0 : table_of(core_, plane)->chunks().references(chunk);
+}
+
+std::uint32_t Inspection::chunk_limit(std::uint32_t plane) const noexcept {
+  auto const* const table = table_of(core_, plane);
+  return table == nullptr ? 0 : table->chunks().count();
+}
+
+std::uint32_t Inspection::chunks_free(std::uint32_t plane) const noexcept {
+  auto const* const table = table_of(core_, plane);
+  return table == nullptr ? 0 : table->chunks().free_count();
+}
+
+std::uint32_t Inspection::page_references(std::uint32_t plane, std::uint32_t page) const noexcept {
+  if (!has_plane(core_, plane) || page >= core_->plan().classes[plane].pages) {
+    return 0;
+  }
+  return std::visit([&](auto const& held) { return held.arena().references(page); },
+                    core_->plane(plane));
+}
+
+std::uint64_t Inspection::page_writer(std::uint32_t plane, std::uint32_t page) const noexcept {
+  if (!has_plane(core_, plane) || page >= core_->plan().classes[plane].pages) {
+    return 0;
+  }
+  return std::visit([&](auto const& held) { return held.arena().writer(page); },
+                    core_->plane(plane));
+}
+
+std::uint32_t Inspection::pages_free(std::uint32_t plane) const noexcept {
+  if (!has_plane(core_, plane)) {
+    return 0;
+  }
+  return std::visit([](auto const& held) { return held.arena().free_count(); },
+                    core_->plane(plane));
+}
+
+std::span<std::uint32_t const> Inspection::open_pages(std::uint32_t sequence,
+                                                      std::uint32_t plane) const noexcept {
+  if (!has_plane(core_, plane) || sequence >= sequence_limit()) {
+    return {};
+  }
+  return std::visit([&](auto const& held) { return held.open_pages(sequence); },
+                    core_->plane(plane));
+}
+
+std::byte const* Inspection::row_address(Holder holder,
+                                         std::uint32_t plane,
+                                         std::uint32_t layer_index,
+                                         std::uint32_t row) const noexcept {
+  if (!has_plane(core_, plane)) {
+    return nullptr;
+  }
+  auto const& known = core_->plan().classes[plane];
+  if (known.page_rows == 0 || layer_index >= known.layer_count) {
+    return nullptr;
+  }
+  std::uint32_t const physical = known.ring_rows == 0 ? row : row % known.ring_rows;
+  std::uint32_t const index = page(holder, plane, physical / known.page_rows);
+  if (index == 0) {
+    return nullptr;
+  }
+  std::byte const* const base =
+      std::visit([](auto const& held) -> std::byte const* { return held.arena().base(); },
+                 core_->plane(plane));
+  return base + index * known.page_bytes +
+         std::uint64_t{layer_index} * known.parts * known.strip_bytes +
+         std::uint64_t{physical % known.page_rows} * known.row_bytes;
+}
+
+Status Inspection::read_row(Holder holder,
+                            std::uint32_t plane,
+                            std::uint32_t layer_index,
+                            std::uint32_t row,
+                            std::span<float> out) const noexcept {
+  std::byte const* const base = row_address(holder, plane, layer_index, row);
+  if (base == nullptr) {
+    return no_such("row");
+  }
+  auto const& known = core_->plan().classes[plane];
+  if (out.size() != known.row_elements) {
+    return no_such("out");
+  }
+  float* to = out.data();
+  for (std::uint32_t part = 0; part < known.parts; ++part, to += known.row_bytes / sizeof(float)) {
+    HOLDFAST_TRY(
+        core_->device().host_read(to, base + part * known.strip_bytes, known.row_bytes, Stream{}));
+  }
+  return {};
+}
+
+Status Inspection::read_state(Holder holder, std::span<float> out) const noexcept {
+  for (std::uint32_t index = 0; index < plane_count(); ++index) {
+    auto const& known = core_->plan().classes[index];
+    std::uint32_t const slot = state(holder, index).slot;
+    if (known.page_rows != 0 || slot == 0) {
+      continue;
+    }
+    if (out.size() * sizeof(float) != known.page_bytes) {
+      return no_such("out");
+    }
+    std::byte const* const base =
+        std::visit([](auto const& held) -> std::byte const* { return held.arena().base(); },
+                   core_->plane(index));
+    return core_->device().host_read(
+        out.data(), base + slot * known.page_bytes, known.page_bytes, Stream{});
+  }
+  return no_such("state");
+}
+
+Result<MirrorInfo> Inspection::mirror(std::uint32_t sequence) const noexcept {
+  if (sequence >= sequence_limit()) {
+    return no_such("sequence");
+  }
+  SequenceMirror record{};
+  HOLDFAST_TRY(
+      core_->device().host_read(&record,
+                                reinterpret_cast<std::byte const*>(core_->mirror(sequence)),
+                                offsetof(SequenceMirror, write_slot),
+                                Stream{}));
+  return MirrorInfo{.committed = record.committed,
+                    .open = record.open,
+                    .generation = record.generation,
+                    .read_slot = record.read_slot};
+}
+
+Result<std::uint32_t> Inspection::device_page(std::uint32_t sequence,
+                                              std::uint32_t plane,
+                                              std::uint32_t entry) const noexcept {
+  if (!has_plane(core_, plane) || sequence >= sequence_limit() ||
+      entry >= core_->plan().classes[plane].entries) {
+    return no_such("entry");
+  }
+  std::uint32_t page = 0;
+  auto const* const table = std::visit(
+      [&](auto const& held) -> std::uint32_t const* { return held.device_table(sequence); },
+      core_->plane(plane));
+  HOLDFAST_TRY(core_->device().host_read(
+      &page, reinterpret_cast<std::byte const*>(table + entry), sizeof page, Stream{}));
+  return page;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the addressed planes share: append-only rows in pages, one length in the plane's own unit.
+// Pool keys are such rows too: one for each complete pool, so that their length is `ready`.
+#pragma once
+
+#include "planes/plane.hpp"
+
+namespace holdfast::internal::planes {
+
+/// Rows in pages, shared by reference, copied on write.
+class PagedPlane {
+ public:
+  [[nodiscard]] bool create(Plan const& plan,
+                            std::uint32_t plane,
+                            PlaneMemory const& memory) noexcept;
+  [[nodiscard]] PlaneInfo describe(Plan const& plan) const noexcept;
+  [[nodiscard]] PlaneState state(Holder holder) const noexcept;
+  [[nodiscard]] std::uint32_t need_to_start() const noexcept { return 0; }
+  void start(Owner owner, Step& step) noexcept;
+  [[nodiscard]] std::uint32_t need(Owner owner, Opening const& opening) const noexcept;
+  [[nodiscard]] std::uint32_t available() const noexcept { return table_.pages().free_count(); }
+  void copy_on_write(Owner owner, Opening const& opening, Step& step) noexcept;
+  void reserve(Owner owner, Opening const& opening, Step& step) noexcept;
+  void commit(Owner owner, Opening const& opening, std::uint32_t keep, Step& step) noexcept;
+  [[nodiscard]] Status can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept;
+  void truncate(Owner owner, std::uint32_t length, Step& step) noexcept;
+  void hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept;
+  void load(std::uint32_t snapshot, Owner owner, LoadKind kind, Step& step) noexcept;
+  void drop(std::uint32_t snapshot) noexcept { table_.drop_snapshot(snapshot); }
+  void release(Owner owner) noexcept;
+  [[nodiscard]] bool audit() const noexcept;
+
+  [[nodiscard]] storage::PagedTable const& table() const noexcept { return table_; }
+  [[nodiscard]] storage::PageArena const& arena() const noexcept { return table_.pages(); }
+  [[nodiscard]] std::uint32_t* device_table(std::uint32_t sequence) const noexcept {
+    return table_.device_table(sequence);
+  }
+  [[nodiscard]] std::uint32_t page_at(Holder holder, std::uint32_t entry) const noexcept {
+    return entry < table_.page_count(holder) ? table_.page_at(holder, entry) : 0;
+  }
+  [[nodiscard]] std::span<std::uint32_t const> open_pages(
+      std::uint32_t /*sequence*/) const noexcept {
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t units(std::uint32_t tokens) const noexcept {
+    return tokens / unit_tokens_;
+  }
+  void set_length(std::uint32_t sequence, std::uint32_t tokens) noexcept;
+
+  storage::PagedTable table_;
+  base::FixedArray<std::uint32_t> lengths_;  // [sequence_limit], in the plane's own unit
+  std::uint32_t plane_ = 0;
+  std::uint32_t unit_tokens_ = 1;
+  PlaneKind kind_ = PlaneKind::kAttentionKv;
+};
+
+}  // namespace holdfast::internal::planes

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Movements of the recurrent state.
+#include "planes/recurrent_plane.hpp"
+
+#include <algorithm>
+
+#include "base/mutants.hpp"
+
+namespace holdfast::internal::planes {
+
+bool RecurrentPlane::create(Plan const& plan,
+                            std::uint32_t plane,
+                            PlaneMemory const& memory) noexcept {
+  plane_ = plane;
+  states_ = plan.states.span(0, plan.state_count);
+  column_limit_ = std::max(1U, plan.largest_round);
+  return slots_.create(memory.pages, plan.classes[plane].page_bytes, plan.classes[plane].pages) &&
+         sequences_.create(plan.sequence_limit) && snapshots_.create(plan.snapshot_limit) &&
+         columns_.create(std::uint64_t{plan.sequence_limit} * column_limit_);
+}
+
+PlaneInfo RecurrentPlane::describe(Plan const& plan) const noexcept {
+  storage::ClassPlan const& known = plan.classes[plane_];
+  return {.kind = known.kind,
+          .name = name_of(known.kind),
+          .layers = plan.layers_of(known),
+          .unit_tokens = 1,
+          .page_bytes = known.page_bytes,
+          .pages = known.pages,
+          .base = slots_.base()};
+}
+
+PlaneState RecurrentPlane::state(Holder holder) const noexcept {
+  State const& known =
+      holder.kind == HolderKind::kSequence ? sequences_[holder.index] : snapshots_[holder.index];
+  return {.length = known.length, .slot = known.slot};
+}
+
+void RecurrentPlane::start(Owner owner, Step& step) noexcept {
+  std::uint32_t const slot = slots_.take(owner.mark);
+  sequences_[owner.index] = {.length = 0, .slot = slot, .columns = 0};
+  if (!HOLDFAST_MUTANT(kBirthNotZeroed)) {
+    step.zero(slots_.address(slot), slots_.page_bytes());
+  }
+}
+
+std::uint32_t RecurrentPlane::need(Owner /*owner*/, Opening const& opening) const noexcept {
+  return opening.round ? opening.rows : 1;
+}
+
+void RecurrentPlane::copy_on_write(Owner /*owner*/,
+                                   Opening const& /*opening*/,
+                                   Step& /*step*/) noexcept {}
+
+void RecurrentPlane::reserve(Owner owner, Opening const& opening, Step& step) noexcept {
+  State& known = sequences_[owner.index];
+  HOLDFAST_ASSERT(known.columns == 0);
+  auto const columns = columns_.span(std::uint64_t{owner.index} * column_limit_, column_limit_);
+  for (std::uint32_t i = need(owner, opening); i-- > 0;) {
+    std::uint32_t const slot = slots_.take(owner.mark);
+    columns[known.columns++] = slot;
+    step.write_slot(slot);
+  }
+}
+
+void RecurrentPlane::commit(Owner owner,
+                            Opening const& opening,
+                            std::uint32_t keep,
+                            Step& step) noexcept {
+  State& known = sequences_[owner.index];
+  auto const columns = columns_.span(std::uint64_t{owner.index} * column_limit_, known.columns);
+  std::uint32_t kept =
+      !opening.round ? 0 : keep - 1;  // column of the state after the last kept row
+  if (opening.round && HOLDFAST_MUTANT(kColumnOffByOne) && keep > 1) {
+    kept = keep - 2;
+  }
+  bool const takes =
+      keep != 0 && !(opening.round && keep == opening.rows && HOLDFAST_MUTANT(kWholeRoundIgnored));
+  if (takes && opening.round && keep < opening.rows && HOLDFAST_MUTANT(kConvNotRolledBack)) {
+    for (StateInfo const& state : states_) {
+      step.copy_rows({.plane = plane_,
+                      .destination = columns[kept],
+                      .source = columns[opening.rows - 1],
+                      .first_row = static_cast<std::uint32_t>(state.conv_offset / kSlotRowBytes),
+                      .rows = state.conv_elements});
+    }
+  }
+  for (std::uint32_t column = 0; column < columns.size(); ++column) {
+    if (takes && column == kept) {
+      release_slot(known.slot);
+      known.slot = columns[column];
+    } else if (!(keep == 0 && HOLDFAST_MUTANT(kLeakOnDrop))) {
+      release_slot(columns[column]);
+    }
+  }
+  known.columns = 0;
+  known.length = opening.base + keep;
+}
+
+Status RecurrentPlane::can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept {
+  if (length == sequences_[sequence].length || HOLDFAST_MUTANT(kTruncateKeepsState)) {
+    return {};
+  }
+  return Error{.code = ErrorCode::kRefused,
+               .text = "a recurrent state cannot be shortened; roll back to a snapshot",
+               .subject = name_of(kKind),
+               .got = length,
+               .limit = sequences_[sequence].length};
+}
+
+void RecurrentPlane::truncate(Owner owner, std::uint32_t length, Step& /*step*/) noexcept {
+  sequences_[owner.index].length = length;
+}
+
+void RecurrentPlane::hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept {
+  State const& known = sequences_[sequence];
+  snapshots_[snapshot] = {.length = known.length, .slot = known.slot, .columns = 0};
+  if (!HOLDFAST_MUTANT(kHeldSlotReused)) {
+    slots_.retain(known.slot);
+  }
+}
+
+void RecurrentPlane::load(std::uint32_t snapshot,
+                          Owner owner,
+                          LoadKind kind,
+                          Step& /*step*/) noexcept {
+  State& held = snapshots_[snapshot];
+  State& known = sequences_[owner.index];
+  slots_.retain(held.slot);
+  if (known.slot != 0) {
+    release_slot(known.slot);
+  }
+  known = {.length = held.length, .slot = held.slot, .columns = 0};
+  if (kind == LoadKind::kRollback && slots_.free_count() != 0 && HOLDFAST_MUTANT(kSecondRollback)) {
+    // The first rollback takes the snapshot's state with it: a second one finds the slot that came
+    // after.
+    std::uint32_t const next = slots_.take(owner.mark);
+    slots_.release(held.slot);
+    held.slot = next;
+  }
+}
+
+void RecurrentPlane::drop(std::uint32_t snapshot) noexcept {
+  release_slot(snapshots_[snapshot].slot);
+  snapshots_[snapshot] = {};
+}
+
+void RecurrentPlane::release(Owner owner) noexcept {
+  State& known = sequences_[owner.index];
+  HOLDFAST_ASSERT(known.columns == 0);
+  release_slot(known.slot);
+  known = {};
+}
+
+void RecurrentPlane::release_slot(std::uint32_t slot) noexcept {
+  slots_.release(slot);
+}
+
+bool RecurrentPlane::audit() const noexcept {
+  std::uint64_t holders = 0;
+  for (std::uint64_t sequence = 0; sequence < sequences_.size(); ++sequence) {
+    holders += (sequences_[sequence].slot != 0 ? 1U : 0U) + sequences_[sequence].columns;
+  }
+  for (std::uint64_t snapshot = 0; snapshot < snapshots_.size(); ++snapshot) {
+    holders += snapshots_[snapshot].slot != 0 ? 1U : 0U;
+  }
+  std::uint64_t references = 0;
+  std::uint32_t live = 0;
+  for (std::uint32_t slot = 1; slot < slots_.count(); ++slot) {
+    references += slots_.references(slot);
+    live += slots_.references(slot) != 0 ? 1U : 0U;
+  }
+  return references == holders && live + slots_.free_count() + 1 == slots_.count();
+}
+
+}  // namespace holdfast::internal::planes

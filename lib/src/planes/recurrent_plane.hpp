@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recurrent state: one slot holds conv window and ssm state of all accumulator layers of one
+// sequence at one position. A held slot is never written: appends and rounds write fresh slots, and
+// the end picks one.
+#pragma once
+
+#include "planes/plane.hpp"
+#include "storage/page_arena.hpp"
+
+namespace holdfast::internal::planes {
+
+/// Bytes of the unit in which the step kernel copies parts of a slot: one f32.
+inline constexpr std::uint32_t kSlotRowBytes = 4;
+
+/// Slots, shared by reference; there is no way to shorten one.
+class RecurrentPlane {
+ public:
+  static constexpr PlaneKind kKind = PlaneKind::kRecurrent;
+
+  [[nodiscard]] bool create(Plan const& plan,
+                            std::uint32_t plane,
+                            PlaneMemory const& memory) noexcept;
+  [[nodiscard]] PlaneInfo describe(Plan const& plan) const noexcept;
+  [[nodiscard]] PlaneState state(Holder holder) const noexcept;
+  [[nodiscard]] std::uint32_t need_to_start() const noexcept { return 1; }
+  /// The new sequence's slot is filled with zeros.
+  void start(Owner owner, Step& step) noexcept;
+  [[nodiscard]] std::uint32_t need(Owner owner, Opening const& opening) const noexcept;
+  [[nodiscard]] std::uint32_t available() const noexcept { return slots_.free_count(); }
+  /// Nothing to copy: open rows never go to the slot that others may see.
+  void copy_on_write(Owner owner, Opening const& opening, Step& step) noexcept;
+  /// One fresh slot for an append, one column a row for a round.
+  void reserve(Owner owner, Opening const& opening, Step& step) noexcept;
+  /// The slot after the last kept row becomes the state.
+  void commit(Owner owner, Opening const& opening, std::uint32_t keep, Step& step) noexcept;
+  [[nodiscard]] Status can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept;
+  void truncate(Owner owner, std::uint32_t length, Step& step) noexcept;
+  void hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept;
+  void load(std::uint32_t snapshot, Owner owner, LoadKind kind, Step& step) noexcept;
+  void drop(std::uint32_t snapshot) noexcept;
+  void release(Owner owner) noexcept;
+  [[nodiscard]] bool audit() const noexcept;
+
+  [[nodiscard]] storage::PageArena const& arena() const noexcept { return slots_; }
+  [[nodiscard]] std::uint32_t* device_table(std::uint32_t /*sequence*/) const noexcept {
+    return nullptr;
+  }
+  [[nodiscard]] std::uint32_t page_at(Holder holder, std::uint32_t entry) const noexcept {
+    return entry == 0 ? state(holder).slot : 0;
+  }
+  [[nodiscard]] std::span<std::uint32_t const> open_pages(std::uint32_t sequence) const noexcept {
+    return columns_.span(std::uint64_t{sequence} * column_limit_, sequences_[sequence].columns);
+  }
+
+ private:
+  struct State {
+    std::uint32_t length;  // rows
+    std::uint32_t slot;
+    std::uint32_t columns;  // write slots of the open handle
+  };
+
+  void release_slot(std::uint32_t slot) noexcept;
+
+  storage::PageArena slots_;
+  base::FixedArray<State> sequences_;
+  base::FixedArray<State> snapshots_;
+  base::FixedArray<std::uint32_t> columns_;  // [sequence_limit, column_limit]
+  std::span<StateInfo const> states_;
+  std::uint32_t column_limit_ = 0;
+  std::uint32_t plane_ = 0;
+};
+
+}  // namespace holdfast::internal::planes

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host twins of the row kernels. Numeric rule: + - * / min max in the written order, nothing
+// contracted.
+#include "planes/row_kernels.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/mutants.hpp"
+
+namespace holdfast::internal::planes {
+namespace {
+
+constexpr std::uint32_t kF32Bytes = 4;
+
+/// Address of row `row` of part 0.
+std::byte* address_of(RowsView const& view, std::uint32_t row) noexcept {
+  std::uint32_t physical = view.ring_rows == 0 ? row : row % view.ring_rows;
+  if (HOLDFAST_MUTANT(kRingAddress) && view.ring_rows > view.page_rows && row >= view.ring_rows) {
+    physical = row % (view.ring_rows - view.page_rows);
+  }
+  std::uint64_t const page = view.table[physical / view.page_rows];
+  return view.pages + page * view.page_bytes + view.layer_offset +
+         std::uint64_t{physical % view.page_rows} * view.row_bytes;
+}
+
+/// Calls `run(first, count)` for the pieces of rows [first, first + count) that lie in one page
+/// each.
+template <typename Run>
+void for_each_run(RowsView const& view,
+                  std::uint32_t first,
+                  std::uint32_t count,
+                  Run run) noexcept {
+  std::uint32_t const end = first + count;
+  while (first < end) {
+    std::uint32_t const piece = std::min(end - first, view.page_rows - first % view.page_rows);
+    run(first, piece);
+    first += piece;
+  }
+}
+
+void declare_table_reads(RowsView const& view,
+                         std::uint32_t first,
+                         std::uint32_t count,
+                         AccessSink& sink) noexcept {
+  sink.read(view.sequence, offsetof(SequenceMirror, write_slot));
+  for_each_run(view, first, count, [&](std::uint32_t row, std::uint32_t /*rows*/) {
+    std::uint32_t const physical = view.ring_rows == 0 ? row : row % view.ring_rows;
+    sink.read(view.table + physical / view.page_rows, sizeof(std::uint32_t));
+  });
+}
+
+void declare_row_writes(void const* raw, AccessSink& sink) noexcept {
+  auto const& parameters = *static_cast<WriteRowsParameters const*>(raw);
+  RowsView const& view = parameters.view;
+  std::uint32_t const first = view.sequence->committed + parameters.first;
+  sink.read(parameters.source, std::uint64_t{parameters.count} * view.parts * view.row_bytes);
+  declare_table_reads(view, first, parameters.count, sink);
+  for_each_run(view, first, parameters.count, [&](std::uint32_t row, std::uint32_t rows) {
+    std::byte* const base = address_of(view, row);
+    for (std::uint32_t part = 0; part < view.parts; ++part) {
+      sink.write(base + part * view.part_stride, std::uint64_t{rows} * view.row_bytes);
+    }
+  });
+}
+
+void write_rows(void const* raw) noexcept {
+  auto const& parameters = *static_cast<WriteRowsParameters const*>(raw);
+  RowsView const& view = parameters.view;
+  float const* source = parameters.source;
+  std::uint32_t const part_elements = view.row_bytes / kF32Bytes;
+  for_each_run(view,
+               view.sequence->committed + parameters.first,
+               parameters.count,
+               [&](std::uint32_t row, std::uint32_t rows) {
+                 std::byte* base = address_of(view, row);
+                 for (std::uint32_t i = 0; i < rows; ++i, base += view.row_bytes) {
+                   for (std::uint32_t part = 0; part < view.parts;
+                        ++part, source += part_elements) {
+                     std::memcpy(base + part * view.part_stride, source, view.row_bytes);
+                   }
+                 }
+               });
+}
+
+/// Pools that the indexer kernel completes: calls `pool(index)` in the order in which they are
+/// built.
+template <typename Row, typename Pool>
+void for_each_indexer_step(WriteIndexerParameters const& parameters, Row row, Pool pool) noexcept {
+  std::uint32_t const base = parameters.ring.sequence->committed;
+  std::uint32_t const written_end = base + parameters.written;
+  for (std::uint32_t i = 0; i < parameters.count; ++i) {
+    std::uint32_t const position = base + parameters.first + i;
+    row(position, i);
+    bool const ends_pool = (position + 1) % parameters.pool == 0;
+    if (ends_pool || i + 1 == parameters.count) {
+      std::uint32_t const index = position / parameters.pool;
+      if ((index + 1) * parameters.pool <= written_end && index >= parameters.first_key) {
+        pool(index);
+      }
+    }
+  }
+}
+
+void build_key(WriteIndexerParameters const& parameters, std::uint32_t index) noexcept {
+  std::byte* const destination = address_of(parameters.keys, index);
+  std::uint32_t const first = index * parameters.pool;
+  for (std::uint32_t element = 0; element < parameters.key_width; ++element) {
+    float sum = 0.0F;
+    for (std::uint32_t i = 0; i < parameters.pool; ++i) {
+      if (i == 0 && HOLDFAST_MUTANT(kKeySkipsFirstRow)) {
+        continue;
+      }
+      std::byte const* const row = address_of(parameters.ring, first + i);
+      float value = 0.0F;
+      float gate = 0.0F;
+      std::memcpy(&value, row + std::uint64_t{element} * kF32Bytes, kF32Bytes);
+      std::memcpy(
+          &gate, row + (std::uint64_t{parameters.key_width} + element) * kF32Bytes, kF32Bytes);
+      float const weight = std::min(std::max(0.5F + 0.25F * gate, 0.0F), 1.0F);
+      sum = i == 0 ? weight * value : sum + weight * value;
+    }
+    float const key = sum / static_cast<float>(parameters.pool);
+    std::memcpy(destination + std::uint64_t{element} * kF32Bytes, &key, kF32Bytes);
+  }
+}
+
+void declare_indexer_writes(void const* raw, AccessSink& sink) noexcept {
+  auto const& parameters = *static_cast<WriteIndexerParameters const*>(raw);
+  RowsView const& ring = parameters.ring;
+  std::uint32_t const first = ring.sequence->committed + parameters.first;
+  declare_table_reads(ring, first, parameters.count, sink);
+  if (parameters.source != nullptr) {
+    sink.read(parameters.source, std::uint64_t{parameters.count} * ring.row_bytes);
+    for_each_run(ring, first, parameters.count, [&](std::uint32_t row, std::uint32_t rows) {
+      sink.write(address_of(ring, row), std::uint64_t{rows} * ring.row_bytes);
+    });
+  }
+  for_each_indexer_step(
+      parameters,
+      [](std::uint32_t /*position*/, std::uint32_t /*i*/) {},
+      [&](std::uint32_t index) {
+        for_each_run(ring,
+                     index * parameters.pool,
+                     parameters.pool,
+                     [&](std::uint32_t row, std::uint32_t rows) {
+                       sink.read(address_of(ring, row), std::uint64_t{rows} * ring.row_bytes);
+                     });
+        declare_table_reads(parameters.keys, index, 1, sink);
+        sink.write(address_of(parameters.keys, index), parameters.keys.row_bytes);
+      });
+}
+
+void write_indexer(void const* raw) noexcept {
+  auto const& parameters = *static_cast<WriteIndexerParameters const*>(raw);
+  RowsView const& ring = parameters.ring;
+  for_each_indexer_step(
+      parameters,
+      [&](std::uint32_t position, std::uint32_t i) {
+        if (parameters.source != nullptr) {
+          std::memcpy(address_of(ring, position),
+                      parameters.source + std::uint64_t{i} * (ring.row_bytes / kF32Bytes),
+                      ring.row_bytes);
+        }
+      },
+      [&](std::uint32_t index) { build_key(parameters, index); });
+}
+
+}  // namespace
+
+Kernel const kWriteRowsKernel{
+    "holdfast.write_rows", sizeof(WriteRowsParameters), &declare_row_writes, &write_rows};
+Kernel const kWriteIndexerKernel{"holdfast.write_indexer",
+                                 sizeof(WriteIndexerParameters),
+                                 &declare_indexer_writes,
+                                 &write_indexer};
+
+}  // namespace holdfast::internal::planes

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// Movements of the tail ring.
+#include "planes/tail_ring_plane.hpp"
+
+#include <algorithm>
+
+#include "base/mutants.hpp"
+
+namespace holdfast::internal::planes {
+
+bool TailRingPlane::create(Plan const& plan,
+                           std::uint32_t plane,
+                           PlaneMemory const& memory) noexcept {
+  storage::ClassPlan const& known = plan.classes[plane];
+  plane_ = plane;
+  entries_ = known.entries;
+  page_rows_ = known.page_rows;
+  ring_rows_ = known.ring_rows;
+  pool_ = known.pool;
+  device_table_ = memory.device_table;
+  return pages_.create(memory.pages, known.page_bytes, known.pages) &&
+         sequences_.create(plan.sequence_limit) && snapshots_.create(plan.snapshot_limit) &&
+         tables_.create(std::uint64_t{plan.sequence_limit} * entries_);
+}
+
+PlaneInfo TailRingPlane::describe(Plan const& plan) const noexcept {
+  storage::ClassPlan const& known = plan.classes[plane_];
+  return {.kind = known.kind,
+          .name = name_of(known.kind),
+          .layers = plan.layers_of(known),
+          .unit_tokens = 1,
+          .row_elements = known.row_elements,
+          .parts = known.parts,
+          .page_rows = known.page_rows,
+          .ring_rows = known.ring_rows,
+          .page_bytes = known.page_bytes,
+          .pages = known.pages,
+          .base = pages_.base()};
+}
+
+PlaneState TailRingPlane::state(Holder holder) const noexcept {
+  if (holder.kind == HolderKind::kSnapshot) {
+    Held const& held = snapshots_[holder.index];
+    return {.length = held.length, .lo = open_pool(held.length), .pages = entries_};
+  }
+  State const& known = sequences_[holder.index];
+  return {.length = known.length, .sealed = known.sealed, .lo = known.lo, .pages = entries_};
+}
+
+std::uint32_t TailRingPlane::page_at(Holder holder, std::uint32_t entry) const noexcept {
+  if (entry >= entries_) {
+    return 0;
+  }
+  if (holder.kind == HolderKind::kSnapshot) {
+    Held const& held = snapshots_[holder.index];
+    return held.page != 0 && entry == entry_of(held.length - 1) ? held.page : 0;
+  }
+  return table(holder.index)[entry];
+}
+
+void TailRingPlane::start(Owner owner, Step& /*step*/) noexcept {
+  sequences_[owner.index] = {};
+}
+
+bool TailRingPlane::is_long(Opening const& opening) const noexcept {
+  return opening.base % pool_ != 0 && opening.rows > ring_rows_ - opening.base % pool_;
+}
+
+bool TailRingPlane::touches(Opening const& opening, std::uint32_t entry) const noexcept {
+  if (opening.rows == 0) {
+    return false;
+  }
+  if (opening.rows >= ring_rows_) {
+    return true;
+  }
+  // The open rows [base, base + rows) cover a contiguous run of entries, around the end of the
+  // ring.
+  std::uint32_t const first = entry_of(opening.base);
+  std::uint32_t const steps = (opening.base % page_rows_ + opening.rows - 1) / page_rows_;
+  return (entry + entries_ - first) % entries_ <= steps;
+}
+
+/// Whether every open row that falls on entry `entry` may go to the page that is there.
+bool TailRingPlane::may_write(Owner owner,
+                              Opening const& opening,
+                              std::uint32_t entry) const noexcept {
+  std::uint32_t const page = table(owner.index)[entry];
+  if (is_long(opening) && entry == entry_of(opening.base - 1)) {
+    return false;  // the base's live rows stay where they are until the handle closes
+  }
+  if (pages_.references(page) == 1) {
+    return true;
+  }
+  if (pages_.writer(page) != owner.mark) {
+    return false;
+  }
+  // The first open row on this entry decides for those that follow it in the same lap.
+  std::uint32_t const steps = (entry + entries_ - entry_of(opening.base)) % entries_;
+  std::uint32_t const first =
+      steps == 0 ? opening.base : (opening.base / page_rows_ + steps) * page_rows_;
+  // The rows meet the entry once more, from its start, when they wrap around onto it.
+  bool const one_lap = first / page_rows_ * page_rows_ + ring_rows_ >= opening.base + opening.rows;
+  bool const same_lap = (one_lap && first / ring_rows_ == pages_.shared_lap(page)) ||
+                        HOLDFAST_MUTANT(kRingLapIgnored);
+  return first >= sequences_[owner.index].sealed && same_lap;
+}
+
+std::uint32_t TailRingPlane::need(Owner owner, Opening const& opening) const noexcept {
+  std::uint32_t pages = 0;
+  for (std::uint32_t entry = 0; entry < entries_; ++entry) {
+    if (touches(opening, entry) &&
+        (table(owner.index)[entry] == 0 || !may_write(owner, opening, entry))) {
+      ++pages;
+    }
+  }
+  return pages;
+}
+
+void TailRingPlane::give_up(Owner owner, std::uint32_t page) noexcept {
+  pages_.clear_writer(page, owner.mark);
+  pages_.release(page);
+}
+
+void TailRingPlane::copy_resident(
+    Owner owner, std::uint32_t entry, std::uint32_t fresh, std::uint32_t old, Step& step) noexcept {
+  State const& known = sequences_[owner.index];
+  // At most two runs: what the last lap wrote from the entry's start, and what the lap before left
+  // above.
+  std::uint32_t run = 0;
+  for (std::uint32_t offset = 0; offset <= page_rows_; ++offset) {
+    bool resident = false;
+    if (offset < page_rows_) {
+      std::uint32_t const physical = entry * page_rows_ + offset;
+      // The newest position below `length` on this physical row.
+      if (known.length > physical) {
+        std::uint32_t const position =
+            physical + (known.length - 1 - physical) / ring_rows_ * ring_rows_;
+        resident = position >= known.lo;
+      }
+    }
+    if (resident) {
+      ++run;
+    } else if (run != 0) {
+      step.copy_rows({.plane = plane_,
+                      .destination = fresh,
+                      .source = old,
+                      .first_row = offset - run,
+                      .rows = run});
+      run = 0;
+    }
+  }
+}
+
+void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, Step& step) noexcept {
+  State& known = sequences_[owner.index];
+  auto const pages = table(owner.index);
+  std::uint32_t const base_entry = is_long(opening) ? entry_of(opening.base - 1) : entries_;
+  for (std::uint32_t entry = 0; entry < entries_; ++entry) {
+    if (!touches(opening, entry) || pages[entry] == 0) {
+      continue;
+    }
+    std::uint32_t const old = pages[entry];
+    if (may_write(owner, opening, entry)) {
+      if (pages_.references(old) == 1) {
+        pages_.set_writer(old, owner.mark);
+      }
+      continue;
+    }
+    std::uint32_t const fresh = pages_.take(owner.mark);
+    copy_resident(owner, entry, fresh, old, step);
+    pages[entry] = fresh;
+    step.patch(device_table(owner.index) + entry, fresh);
+    if (entry == base_entry) {
+      known.base_page = old;  // its reference goes over to the handle
+    } else {
+      give_up(owner, old);
+    }
+  }
+}
+
+void TailRingPlane::reserve(Owner owner, Opening const& opening, Step& step) noexcept {
+  auto const pages = table(owner.index);
+  for (std::uint32_t entry = 0; entry < entries_; ++entry) {
+    if (touches(opening, entry) && pages[entry] == 0) {
+      pages[entry] = pages_.take(owner.mark);
+      step.patch(device_table(owner.index) + entry, pages[entry]);
+    }
+  }
+}
+
+void TailRingPlane::commit(Owner owner,
+                           Opening const& opening,
+                           std::uint32_t keep,
+                           Step& step) noexcept {
+  State& known = sequences_[owner.index];
+  if (known.base_page != 0) {
+    if (keep == 0) {
+      std::uint32_t const entry = entry_of(opening.base - 1);
+      give_up(owner, table(owner.index)[entry]);
+      table(owner.index)[entry] = known.base_page;
+      pages_.clear_writer(known.base_page, owner.mark);
+      step.patch(device_table(owner.index) + entry, known.base_page);
+    } else {
+      give_up(owner, known.base_page);
+    }
+    known.base_page = 0;
+  }
+  // What the handle wrote up to `reached` has overwritten everything a lap below.
+  std::uint32_t lo = opening.reached > ring_rows_ ? opening.reached - ring_rows_ : 0;
+  if (HOLDFAST_MUTANT(kRingLoOneLapLow)) {
+    lo = lo > ring_rows_ ? lo - ring_rows_ : 0;
+  }
+  if (HOLDFAST_MUTANT(kRingLoPageHigh) && lo != 0) {
+    lo += page_rows_;
+  }
+  if (keep == 0 && !opening.round) {
+    lo = std::min(lo, open_pool(opening.base));
+  }
+  known.lo = std::max(known.lo, lo);
+  known.length = opening.base + keep;
+}
+
+Status TailRingPlane::can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept {
+  State const& known = sequences_[sequence];
+  if (open_pool(length) == length || open_pool(length) >= known.lo) {
+    return {};
+  }
+  return Error{.code = ErrorCode::kRefused,
+               .text = "the rows of the open pool are no longer resident; roll back to a snapshot",
+               .subject = name_of(kKind),
+               .got = open_pool(length),
+               .limit = known.lo};
+}
+
+void TailRingPlane::truncate(Owner owner, std::uint32_t length, Step& /*step*/) noexcept {
+  State& known = sequences_[owner.index];
+  known.length = length;
+  known.lo = std::min(known.lo, length);
+}
+
+void TailRingPlane::hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept {
+  State& known = sequences_[sequence];
+  Held& held = snapshots_[snapshot];
+  held = {.length = known.length, .page = 0};
+  if (known.length % pool_ != 0 && !HOLDFAST_MUTANT(kTailRowsNotHeld)) {
+    held.page = table(sequence)[entry_of(known.length - 1)];
+    pages_.retain(held.page);
+    pages_.set_shared_lap(held.page, (known.length - 1) / ring_rows_);
+  }
+  known.sealed = std::max(known.sealed, known.length);
+}
+
+void TailRingPlane::load(std::uint32_t snapshot, Owner owner, LoadKind kind, Step& step) noexcept {
+  Held const& held = snapshots_[snapshot];
+  State& known = sequences_[owner.index];
+  auto const pages = table(owner.index);
+  if (held.page != 0) {
+    pages_.retain(held.page);
+  }
+  for (std::uint32_t& page : pages) {
+    if (page != 0) {
+      if (page == held.page) {
+        pages_.release(page);  // it stays, and so does the writer's mark
+      } else {
+        give_up(owner, page);
+      }
+      page = 0;
+    }
+  }
+  if (held.page != 0) {
+    std::uint32_t const entry = entry_of(held.length - 1);
+    pages[entry] = held.page;
+    step.patch(device_table(owner.index) + entry, held.page);
+  }
+  known.length = held.length;
+  known.lo = open_pool(held.length);
+  known.sealed = kind == LoadKind::kFork ? held.length : std::max(known.sealed, held.length);
+}
+
+void TailRingPlane::drop(std::uint32_t snapshot) noexcept {
+  if (snapshots_[snapshot].page != 0) {
+    pages_.release(snapshots_[snapshot].page);
+  }
+  snapshots_[snapshot] = {};
+}
+
+void TailRingPlane::release(Owner owner) noexcept {
+  HOLDFAST_ASSERT(sequences_[owner.index].base_page == 0);
+  for (std::uint32_t& page : table(owner.index)) {
+    if (page != 0) {
+      give_up(owner, page);
+      page = 0;
+    }
+  }
+  sequences_[owner.index] = {};
+}
+
+bool TailRingPlane::audit() const noexcept {
+  std::uint64_t holders = 0;
+  for (std::uint64_t entry = 0; entry < tables_.size(); ++entry) {
+    holders += tables_[entry] != 0 ? 1U : 0U;
+  }
+  for (std::uint64_t sequence = 0; sequence < sequences_.size(); ++sequence) {
+    holders += sequences_[sequence].base_page != 0 ? 1U : 0U;
+  }
+  for (std::uint64_t snapshot = 0; snapshot < snapshots_.size(); ++snapshot) {
+    holders += snapshots_[snapshot].page != 0 ? 1U : 0U;
+  }
+  std::uint64_t references = 0;
+  std::uint32_t live = 0;
+  for (std::uint32_t page = 1; page < pages_.count(); ++page) {
+    references += pages_.references(page);
+    live += pages_.references(page) != 0 ? 1U : 0U;
+  }
+  return references == holders && live + pages_.free_count() + 1 == pages_.count();
+}
+
+}  // namespace holdfast::internal::planes

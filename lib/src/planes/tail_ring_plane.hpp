@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tail ring: the raw indexer rows that are still needed, row r at physical row r mod R.
+//
+// What is resident is [lo, length). The table is a flat list of R / page_rows pages, private to its
+// sequence; a snapshot holds the one page with its live rows, those of the open pool. A ring page
+// is written in place iff it is held alone, or by its writer at r >= sealed in the lap in which it
+// was shared. A handle that would lap the base's live rows first gives them a page that only it
+// writes, and holds the old one until it closes, so that a drop is exact.
+#pragma once
+
+#include "planes/plane.hpp"
+#include "storage/page_arena.hpp"
+
+namespace holdfast::internal::planes {
+
+/// A window over the last rows.
+class TailRingPlane {
+ public:
+  static constexpr PlaneKind kKind = PlaneKind::kTailRing;
+
+  [[nodiscard]] bool create(Plan const& plan,
+                            std::uint32_t plane,
+                            PlaneMemory const& memory) noexcept;
+  [[nodiscard]] PlaneInfo describe(Plan const& plan) const noexcept;
+  [[nodiscard]] PlaneState state(Holder holder) const noexcept;
+  [[nodiscard]] std::uint32_t need_to_start() const noexcept { return 0; }
+  void start(Owner owner, Step& step) noexcept;
+  [[nodiscard]] std::uint32_t need(Owner owner, Opening const& opening) const noexcept;
+  [[nodiscard]] std::uint32_t available() const noexcept { return pages_.free_count(); }
+  void copy_on_write(Owner owner, Opening const& opening, Step& step) noexcept;
+  void reserve(Owner owner, Opening const& opening, Step& step) noexcept;
+  void commit(Owner owner, Opening const& opening, std::uint32_t keep, Step& step) noexcept;
+  /// Allowed iff the open pool's rows below `length` are none, or resident.
+  [[nodiscard]] Status can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept;
+  void truncate(Owner owner, std::uint32_t length, Step& step) noexcept;
+  void hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept;
+  void load(std::uint32_t snapshot, Owner owner, LoadKind kind, Step& step) noexcept;
+  void drop(std::uint32_t snapshot) noexcept;
+  void release(Owner owner) noexcept;
+  [[nodiscard]] bool audit() const noexcept;
+
+  [[nodiscard]] storage::PageArena const& arena() const noexcept { return pages_; }
+  [[nodiscard]] std::uint32_t* device_table(std::uint32_t sequence) const noexcept {
+    return device_table_ + std::uint64_t{sequence} * entries_;
+  }
+  [[nodiscard]] std::uint32_t page_at(Holder holder, std::uint32_t entry) const noexcept;
+  [[nodiscard]] std::span<std::uint32_t const> open_pages(std::uint32_t sequence) const noexcept {
+    State const& known = sequences_[sequence];
+    return {&known.base_page, known.base_page != 0 ? 1U : 0U};
+  }
+  /// Most rows that a handle from position `base` can write through a view.
+  [[nodiscard]] std::uint32_t view_rows(std::uint32_t base) const noexcept {
+    return ring_rows_ - base % pool_;
+  }
+
+ private:
+  struct State {
+    std::uint32_t length;
+    std::uint32_t lo;
+    std::uint32_t sealed;
+    std::uint32_t base_page;  // held by a long handle until it closes, else 0
+  };
+  struct Held {
+    std::uint32_t length;
+    std::uint32_t page;  // 0 when no pool is open
+  };
+
+  [[nodiscard]] std::uint32_t entry_of(std::uint32_t row) const noexcept {
+    return row % ring_rows_ / page_rows_;
+  }
+  [[nodiscard]] std::uint32_t open_pool(std::uint32_t length) const noexcept {
+    return length / pool_ * pool_;
+  }
+  [[nodiscard]] std::span<std::uint32_t> table(std::uint32_t sequence) noexcept {
+    return tables_.span(std::uint64_t{sequence} * entries_, entries_);
+  }
+  [[nodiscard]] std::span<std::uint32_t const> table(std::uint32_t sequence) const noexcept {
+    return tables_.span(std::uint64_t{sequence} * entries_, entries_);
+  }
+  [[nodiscard]] bool is_long(Opening const& opening) const noexcept;
+  [[nodiscard]] bool may_write(Owner owner,
+                               Opening const& opening,
+                               std::uint32_t entry) const noexcept;
+  [[nodiscard]] bool touches(Opening const& opening, std::uint32_t entry) const noexcept;
+  void give_up(Owner owner, std::uint32_t page) noexcept;
+  void copy_resident(Owner owner,
+                     std::uint32_t entry,
+                     std::uint32_t fresh,
+                     std::uint32_t old,
+                     Step& step) noexcept;
+
+  storage::PageArena pages_;
+  base::FixedArray<State> sequences_;
+  base::FixedArray<Held> snapshots_;
+  base::FixedArray<std::uint32_t> tables_;  // [sequence_limit, entries]
+  std::uint32_t* device_table_ = nullptr;
+  std::uint32_t plane_ = 0;
+  std::uint32_t entries_ = 0;
+  std::uint32_t page_rows_ = 0;
+  std::uint32_t ring_rows_ = 0;
+  std::uint32_t pool_ = 1;
+};
+
+}  // namespace holdfast::internal::planes

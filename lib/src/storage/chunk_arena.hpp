@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunks: runs of page ids that several holders share. A chunk with more than one reference is
+// immutable, and every holder of a chunk uses every page in it. Lives on the host; sized for the
+// worst case.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/contract.hpp"
+#include "base/fixed_array.hpp"
+
+namespace holdfast::internal::storage {
+
+/// Fixed pool of chunks. Never allocates after create.
+class ChunkArena {
+ public:
+  [[nodiscard]] bool create(std::uint32_t count, std::uint32_t chunk_pages) noexcept {
+    chunk_pages_ = chunk_pages;
+    if (!chunks_.create(count) || !free_.create(count) ||
+        !pages_.create(std::uint64_t{count} * chunk_pages)) {
+      return false;
+    }
+    for (std::uint32_t chunk = count; chunk-- > 0;) {
+      free_[free_count_++] = chunk;
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::uint32_t chunk_pages() const noexcept { return chunk_pages_; }
+  [[nodiscard]] std::uint32_t count() const noexcept {
+    return static_cast<std::uint32_t>(chunks_.size());
+  }
+  [[nodiscard]] std::uint32_t free_count() const noexcept { return free_count_; }
+  [[nodiscard]] std::uint32_t references(std::uint32_t chunk) const noexcept {
+    return chunks_[chunk].references;
+  }
+  [[nodiscard]] std::uint32_t used(std::uint32_t chunk) const noexcept {
+    return chunks_[chunk].used;
+  }
+  [[nodiscard]] std::span<std::uint32_t const> pages(std::uint32_t chunk) const noexcept {
+    return pages_.span(std::uint64_t{chunk} * chunk_pages_, chunks_[chunk].used);
+  }
+
+  /// Hands out an empty chunk with one reference; the worst-case size makes this always possible.
+  [[nodiscard]] std::uint32_t take() noexcept {
+    HOLDFAST_ASSERT(free_count_ > 0);
+    std::uint32_t const chunk = free_[--free_count_];
+    HOLDFAST_ASSERT(chunks_[chunk].references == 0);
+    chunks_[chunk] = {.references = 1, .used = 0};
+    return chunk;
+  }
+  void retain(std::uint32_t chunk) noexcept {
+    HOLDFAST_ASSERT(chunks_[chunk].references > 0);
+    ++chunks_[chunk].references;
+  }
+  /// Returns true when that was the last reference; the caller has then released its pages.
+  [[nodiscard]] bool release(std::uint32_t chunk) noexcept {
+    HOLDFAST_ASSERT(chunks_[chunk].references > 0);
+    if (--chunks_[chunk].references != 0) {
+      return false;
+    }
+    free_[free_count_++] = chunk;
+    return true;
+  }
+  void push(std::uint32_t chunk, std::uint32_t page) noexcept {
+    HOLDFAST_ASSERT(chunks_[chunk].used < chunk_pages_);
+    pages_[std::uint64_t{chunk} * chunk_pages_ + chunks_[chunk].used++] = page;
+  }
+  /// Requires a page in the chunk.
+  [[nodiscard]] std::uint32_t pop(std::uint32_t chunk) noexcept {
+    HOLDFAST_ASSERT(chunks_[chunk].used > 0);
+    return pages_[std::uint64_t{chunk} * chunk_pages_ + --chunks_[chunk].used];
+  }
+  void replace(std::uint32_t chunk, std::uint32_t entry, std::uint32_t page) noexcept {
+    HOLDFAST_ASSERT(entry < chunks_[chunk].used);
+    pages_[std::uint64_t{chunk} * chunk_pages_ + entry] = page;
+  }
+
+ private:
+  struct Chunk {
+    std::uint32_t references;
+    std::uint32_t used;
+  };
+
+  base::FixedArray<Chunk> chunks_;
+  base::FixedArray<std::uint32_t> free_;
+  base::FixedArray<std::uint32_t> pages_;
+  std::uint32_t chunk_pages_ = 0;
+  std::uint32_t free_count_ = 0;
+};
+
+}  // namespace holdfast::internal::storage

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writer and sealed rules, copy-on-write, and chunk sharing.
+#include "storage/paged_table.hpp"
+
+#include <algorithm>
+
+#include "base/mutants.hpp"
+
+namespace holdfast::internal::storage {
+namespace {
+
+std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) noexcept {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+bool PagedTable::create(Plan const& plan,
+                        std::uint32_t plane,
+                        std::byte* pages,
+                        std::uint32_t* device_table) noexcept {
+  ClassPlan const& known = plan.classes[plane];
+  plane_ = plane;
+  page_rows_ = known.page_rows;
+  chunk_pages_ = plan.chunk_pages;
+  entries_ = known.entries;
+  chunk_limit_ = ceil_div(known.entries, plan.chunk_pages);
+  device_table_ = device_table;
+  // Every reference of every holder to a chunk of its own, and one while a private copy replaces a
+  // shared one.
+  std::uint64_t const chunks =
+      (std::uint64_t{plan.sequence_limit} + plan.snapshot_limit) * chunk_limit_ + 1;
+  return chunks <= kLargestSize && pages_.create(pages, known.page_bytes, known.pages) &&
+         chunks_.create(static_cast<std::uint32_t>(chunks), plan.chunk_pages) &&
+         sequences_.create(plan.sequence_limit) && snapshots_.create(plan.snapshot_limit) &&
+         sequence_ids_.create(std::uint64_t{plan.sequence_limit} * chunk_limit_) &&
+         snapshot_ids_.create(std::uint64_t{plan.snapshot_limit} * chunk_limit_);
+}
+
+bool PagedTable::held_alone(std::uint32_t sequence, std::uint32_t entry) const noexcept {
+  std::uint32_t const chunk = chunk_at({HolderKind::kSequence, sequence}, entry / chunk_pages_);
+  return chunks_.references(chunk) == 1 && pages_.references(page_of(sequence, entry)) == 1;
+}
+
+bool PagedTable::may_write(Owner owner, std::uint32_t entry, std::uint32_t row) const noexcept {
+  if (HOLDFAST_MUTANT(kAliasInsteadOfCopy)) {
+    return true;
+  }
+  return held_alone(owner.index, entry) ||
+         (pages_.writer(page_of(owner.index, entry)) == owner.mark &&
+          row >= sequences_[owner.index].sealed);
+}
+
+std::uint32_t PagedTable::pages_needed(Owner owner,
+                                       std::uint32_t from,
+                                       std::uint32_t to) const noexcept {
+  HOLDFAST_ASSERT(from <= to);
+  if (from == to) {
+    return 0;
+  }
+  std::uint32_t const fresh = ceil_div(to, page_rows_) - ceil_div(from, page_rows_);
+  bool const copies = from % page_rows_ != 0 && !may_write(owner, from / page_rows_, from);
+  return fresh + (copies ? 1 : 0);
+}
+
+void PagedTable::copy_on_write(Owner owner,
+                               std::uint32_t from,
+                               std::uint32_t to,
+                               Step& step) noexcept {
+  if (from == to || from % page_rows_ == 0) {
+    return;
+  }
+  std::uint32_t const entry = from / page_rows_;
+  if (!may_write(owner, entry, from)) {
+    copy_page(owner, from, step);
+  } else if (held_alone(owner.index, entry)) {
+    pages_.set_writer(page_of(owner.index, entry), owner.mark);
+    std::uint32_t& sealed = sequences_[owner.index].sealed;
+    sealed = std::min(sealed, from);
+  }
+}
+
+void PagedTable::extend(Owner owner, std::uint32_t rows, Step& step) noexcept {
+  while (sequences_[owner.index].pages < ceil_div(rows, page_rows_)) {
+    append_page(owner, step);
+  }
+}
+
+void PagedTable::make_private(std::uint32_t sequence, std::uint32_t chunk_entry) noexcept {
+  std::uint32_t& id = sequence_ids(sequence)[chunk_entry];
+  if (chunks_.references(id) == 1 || HOLDFAST_MUTANT(kSharedChunkWritten)) {
+    return;
+  }
+  std::uint32_t const fresh = chunks_.take();
+  for (std::uint32_t const page : chunks_.pages(id)) {
+    pages_.retain(page);
+    chunks_.push(fresh, page);
+  }
+  release_chunk(id);
+  id = fresh;
+}
+
+void PagedTable::append_page(Owner owner, Step& step) noexcept {
+  Table& table = sequences_[owner.index];
+  std::uint32_t const entry = table.pages;
+  if (entry % chunk_pages_ == 0) {
+    sequence_ids(owner.index)[table.chunks++] = chunks_.take();
+  } else {
+    make_private(owner.index, entry / chunk_pages_);
+  }
+  std::uint32_t const page = pages_.take(owner.mark);
+  chunks_.push(sequence_ids(owner.index)[entry / chunk_pages_], page);
+  ++table.pages;
+  step.patch(device_table(owner.index) + entry, page);
+}
+
+void PagedTable::copy_page(Owner owner, std::uint32_t row, Step& step) noexcept {
+  std::uint32_t const entry = row / page_rows_;
+  make_private(owner.index, entry / chunk_pages_);
+  std::uint32_t const old = page_of(owner.index, entry);
+  std::uint32_t const fresh = pages_.take(owner.mark);
+  // Only the rows that this sequence may see; the rest of the old page may be another holder's.
+  std::uint32_t const rows =
+      HOLDFAST_MUTANT(kCopyOneRowShort) ? row % page_rows_ - 1 : row % page_rows_;
+  step.copy_rows(
+      {.plane = plane_, .destination = fresh, .source = old, .first_row = 0, .rows = rows});
+  chunks_.replace(sequence_ids(owner.index)[entry / chunk_pages_], entry % chunk_pages_, fresh);
+  pages_.clear_writer(old, owner.mark);
+  pages_.release(old);
+  sequences_[owner.index].sealed = row;
+  if (!HOLDFAST_MUTANT(kStaleTableAfterCopy)) {
+    step.patch(device_table(owner.index) + entry, fresh);
+  }
+}
+
+void PagedTable::cut(Owner owner, std::uint32_t rows) noexcept {
+  Table& table = sequences_[owner.index];
+  std::uint32_t const want = ceil_div(rows, page_rows_);
+  if (want >= table.pages) {
+    return;
+  }
+  for (std::uint32_t entry = want; entry < table.pages; ++entry) {
+    pages_.clear_writer(page_of(owner.index, entry), owner.mark);
+  }
+  std::uint32_t const keep_chunks = ceil_div(want, chunk_pages_);
+  while (table.chunks > keep_chunks) {
+    release_chunk(sequence_ids(owner.index)[--table.chunks]);
+  }
+  std::uint32_t const in_last = want - (keep_chunks == 0 ? 0 : (keep_chunks - 1) * chunk_pages_);
+  if (keep_chunks != 0 && chunks_.used(sequence_ids(owner.index)[keep_chunks - 1]) > in_last) {
+    make_private(owner.index, keep_chunks - 1);
+    std::uint32_t const last = sequence_ids(owner.index)[keep_chunks - 1];
+    while (chunks_.used(last) > in_last) {
+      pages_.release(chunks_.pop(last));
+    }
+  }
+  table.pages = want;
+}
+
+void PagedTable::release_chunk(std::uint32_t chunk) noexcept {
+  if (chunks_.references(chunk) == 1) {
+    for (std::uint32_t const page : chunks_.pages(chunk)) {
+      pages_.release(page);
+    }
+  }
+  static_cast<void>(chunks_.release(chunk));
+}
+
+void PagedTable::hold(std::uint32_t sequence, std::uint32_t snapshot, std::uint32_t rows) noexcept {
+  Table& source = sequences_[sequence];
+  Table& target = snapshots_[snapshot];
+  HOLDFAST_ASSERT(target.chunks == 0);
+  target = {.rows = rows, .sealed = 0, .pages = source.pages, .chunks = source.chunks};
+  auto const to = snapshot_ids_.span(std::uint64_t{snapshot} * chunk_limit_, chunk_limit_);
+  auto const from = sequence_ids(sequence);
+  for (std::uint32_t entry = 0; entry < source.chunks; ++entry) {
+    to[entry] = from[entry];
+    chunks_.retain(from[entry]);
+  }
+  if (!HOLDFAST_MUTANT(kSealedNotRaised)) {
+    source.sealed = std::max(source.sealed, rows);
+  }
+}
+
+void PagedTable::load(std::uint32_t snapshot, Owner owner, bool fresh, Step& step) noexcept {
+  Table const& source = snapshots_[snapshot];
+  Table& target = sequences_[owner.index];
+  auto const from = snapshot_ids_.span(std::uint64_t{snapshot} * chunk_limit_, chunk_limit_);
+  auto const to = sequence_ids(owner.index);
+  std::uint32_t const chunks = std::max(source.chunks, target.chunks);
+  for (std::uint32_t entry = 0; entry < chunks; ++entry) {
+    bool const had = entry < target.chunks;
+    bool const has = entry < source.chunks;
+    if (had && has && to[entry] == from[entry]) {
+      continue;  // the same chunk names the same pages, on the device too
+    }
+    if (has) {
+      chunks_.retain(from[entry]);
+    }
+    auto const pages = has ? chunks_.pages(from[entry]) : std::span<std::uint32_t const>{};
+    auto const old = had ? chunks_.pages(to[entry]) : std::span<std::uint32_t const>{};
+    for (std::uint32_t i = 0; i < old.size(); ++i) {
+      if (i >= pages.size() || pages[i] != old[i]) {
+        pages_.clear_writer(old[i], owner.mark);
+      }
+    }
+    for (std::uint32_t i = 0; i < pages.size(); ++i) {
+      if ((i >= old.size() || pages[i] != old[i]) && !HOLDFAST_MUTANT(kStaleTableAfterRollback)) {
+        step.patch(device_table(owner.index) + std::uint64_t{entry} * chunk_pages_ + i, pages[i]);
+      }
+    }
+    if (had) {
+      release_chunk(to[entry]);
+    }
+    if (has) {
+      to[entry] = from[entry];
+    }
+  }
+  target.chunks = source.chunks;
+  target.pages = source.pages;
+  if (fresh) {
+    target.sealed = HOLDFAST_MUTANT(kForkUnsealed) ? 0 : source.rows;
+  } else {
+    target.sealed = std::max(target.sealed, source.rows);
+  }
+}
+
+void PagedTable::drop_snapshot(std::uint32_t snapshot) noexcept {
+  Table& table = snapshots_[snapshot];
+  auto const ids = snapshot_ids_.span(std::uint64_t{snapshot} * chunk_limit_, chunk_limit_);
+  for (std::uint32_t entry = 0; entry < table.chunks; ++entry) {
+    if (entry + 1 == table.chunks && HOLDFAST_MUTANT(kSnapshotLeaksChunk)) {
+      break;
+    }
+    release_chunk(ids[entry]);
+  }
+  table = {};
+}
+
+void PagedTable::release_sequence(Owner owner) noexcept {
+  cut(owner, 0);
+  sequences_[owner.index] = {};
+}
+
+bool PagedTable::audit() const noexcept {
+  // Every chunk reference is a table entry of some holder, every page reference an entry of a live
+  // chunk.
+  std::uint64_t chunk_references = 0;
+  std::uint64_t table_entries = 0;
+  std::uint64_t page_references = 0;
+  std::uint64_t chunk_entries = 0;
+  std::uint32_t live_chunks = 0;
+  for (std::uint64_t sequence = 0; sequence < sequences_.size(); ++sequence) {
+    table_entries += sequences_[sequence].chunks;
+  }
+  for (std::uint64_t snapshot = 0; snapshot < snapshots_.size(); ++snapshot) {
+    table_entries += snapshots_[snapshot].chunks;
+  }
+  for (std::uint32_t chunk = 0; chunk < chunks_.count(); ++chunk) {
+    chunk_references += chunks_.references(chunk);
+    if (chunks_.references(chunk) != 0) {
+      ++live_chunks;
+      chunk_entries += chunks_.used(chunk);
+    }
+  }
+  std::uint32_t live_pages = 0;
+  for (std::uint32_t page = 1; page < pages_.count(); ++page) {
+    page_references += pages_.references(page);
+    live_pages += pages_.references(page) != 0 ? 1U : 0U;
+  }
+  return chunk_references == table_entries && page_references == chunk_entries &&
+         live_chunks + chunks_.free_count() == chunks_.count() &&
+         live_pages + pages_.free_count() + 1 == pages_.count();
+}
+
+}  // namespace holdfast::internal::storage

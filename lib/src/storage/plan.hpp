@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of a layout: plane classes, slot layout and every byte count, computed once and checked.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <holdfast/cache.hpp>
+#include <holdfast/inspect.hpp>
+#include <holdfast/layout.hpp>
+#include <span>
+
+#include "base/fixed_array.hpp"
+
+namespace holdfast::internal::storage {
+
+/// Most plane classes of one layout; a model has a handful of shapes.
+inline constexpr std::uint32_t kLargestClassCount = 16;
+
+/// One plane class: the layers of one plane kind and shape.
+struct ClassPlan {
+  PlaneKind kind;
+  std::uint32_t first_layer;  // index into Plan::layer_ids
+  std::uint32_t layer_count;
+  std::uint32_t unit_tokens;   // tokens that one row stands for
+  std::uint32_t row_elements;  // of one layer, all parts
+  std::uint32_t parts;         // strips of one layer
+  std::uint32_t row_bytes;     // of one part
+  std::uint32_t page_rows;     // 0 for the recurrent class
+  std::uint32_t ring_rows;     // R, for rings
+  std::uint32_t pool;          // for rings and pool keys
+  std::uint32_t key_width;     // for rings and pool keys
+  std::uint32_t entries;       // table entries of one sequence
+  std::uint32_t pages;  // arena size, the reserved page counted; slots for the recurrent class
+  std::uint64_t strip_bytes;  // page_rows * row_bytes
+  std::uint64_t page_bytes;   // strips * strip_bytes; of one slot for the recurrent class
+};
+
+/// Which class holds a plane kind of one layer.
+struct LayerEntry {
+  std::uint8_t class_plus_one;  // 0: the layer has no such plane
+  std::uint32_t index;          // position in the class
+};
+
+/// Everything that is derived from a layout.
+struct Plan {
+  std::array<ClassPlan, kLargestClassCount> classes{};
+  std::uint32_t class_count = 0;
+  base::FixedArray<std::uint32_t> layer_ids;
+  base::FixedArray<LayerEntry> entries;     // [layers, kPlaneKindCount]
+  base::FixedArray<StateInfo> states;       // recurrent layers in slot order
+  base::FixedArray<StateView> state_views;  // the same, shapes and offsets only
+  std::uint32_t layer_count = 0;
+  std::uint32_t state_count = 0;
+  std::uint32_t sequence_limit = 0;  // the reserved one counted
+  std::uint32_t snapshot_limit = 0;  // index 0 is not used
+  std::uint32_t tokens = 0;
+  std::uint32_t largest_round = 0;
+  std::uint32_t chunk_pages = 0;
+  std::uint64_t mirror_bytes = 0;  // stride of the device records
+
+  [[nodiscard]] std::span<std::uint32_t const> layers_of(ClassPlan const& plan) const noexcept {
+    return layer_ids.span(plan.first_layer, plan.layer_count);
+  }
+  /// Class of `kind` in `layer`, or nullptr; `index` becomes the layer's position in the class.
+  [[nodiscard]] ClassPlan const* find(PlaneKind kind,
+                                      std::uint32_t layer,
+                                      std::uint32_t* index,
+                                      std::uint32_t* class_index) const noexcept;
+};
+
+/// Validates `layout` and fills `plan`. Errors: those of validate(); kOutOfMemory.
+[[nodiscard]] Status make_plan(Layout const& layout, Plan& plan) noexcept;
+
+}  // namespace holdfast::internal::storage
