@@ -1,6 +1,6 @@
-# cmake -P ExpectCompileFailure.cmake -- COMPILER ROOT SRC PATTERNS...
+# cmake -P ExpectCompileFailure.cmake -- COMPILER ROOT SRC [-DMACRO=VALUE...] PATTERNS...
 #
-# Succeeds when SRC does not compile and the output contains every pattern.
+# Succeeds when SRC does not compile with these definitions and the output contains every pattern.
 set(args "")
 set(after_dashes OFF)
 math(EXPR last "${CMAKE_ARGC} - 1")
@@ -12,6 +12,9 @@ foreach(i RANGE ${last})
   endif()
 endforeach()
 list(POP_FRONT args compiler root src)
+set(definitions ${args})
+list(FILTER definitions INCLUDE REGEX "^-D")
+list(FILTER args EXCLUDE REGEX "^-D")
 if(NOT EXISTS "${src}")
   message(FATAL_ERROR "${src}: no such file")
 endif()
@@ -21,7 +24,7 @@ endif()
 
 execute_process(
   COMMAND "${compiler}" -std=c++20 -fsyntax-only -Wall -Wextra -Werror
-    "-I${root}/lib/include" "-I${root}/lib/src" "${src}"
+    "-I${root}/lib/include" "-I${root}/lib/src" ${definitions} "${src}"
   RESULT_VARIABLE status
   OUTPUT_VARIABLE output
   ERROR_VARIABLE output)

@@ -10,7 +10,7 @@ target_compile_options(holdfast_codegen INTERFACE
 
 add_library(holdfast_warnings INTERFACE)
 target_compile_options(holdfast_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
+  -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
   -Wnon-virtual-dtor -Wundef -Wcast-align -Wdouble-promotion -Wimplicit-fallthrough -Wswitch
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond>
   $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>

@@ -48,10 +48,10 @@ endif()
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties}")
 endfunction()
 
-# holdfast_compile_fail_test(NAME SRC PATTERNS...)
+# holdfast_compile_fail_test(NAME SRC [-DMACRO=VALUE...] PATTERNS...)
 #
-# Passes when SRC does not compile and the compiler's output contains every pattern, literally.
-# Choose patterns that g++ and clang share.
+# Passes when SRC does not compile with these definitions and the compiler's output contains every
+# pattern, literally. Choose patterns that g++ and clang share.
 function(holdfast_compile_fail_test NAME SRC)
   add_test(NAME compile_fail.${NAME}
     COMMAND "${CMAKE_COMMAND}" -P "${PROJECT_SOURCE_DIR}/cmake/ExpectCompileFailure.cmake" --

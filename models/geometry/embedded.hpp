@@ -11,7 +11,9 @@ struct EmbeddedFile {
 };
 
 /// `kEmbeddedGeometryCount` files, then one entry of null pointers.
+// NOLINTBEGIN(modernize-avoid-c-arrays, readability-identifier-naming): made by a script
 extern EmbeddedFile const kEmbeddedGeometries[];
 extern unsigned const kEmbeddedGeometryCount;
+// NOLINTEND(modernize-avoid-c-arrays, readability-identifier-naming)
 
 }  // namespace holdfast::model

@@ -108,12 +108,15 @@ class HandleBase {
 /// Rows of an open handle: what Append and Round share.
 class OpenRows : public HandleBase {
  public:
-  /// Where the rows of `layer` in a plane lie; marks all open rows of that plane and layer as
-  /// written. Tail ring: only when the open rows are at most R - (length mod pool); pool keys have
-  /// no view. Errors   : kStale, kInvalidArgument
-  Result<RowsView> rows(PlaneKind plane, std::uint32_t layer) noexcept;
-  /// Where the state of `layer` lies; marks all open rows of it as written. Errors: as rows().
-  Result<StateView> state(std::uint32_t layer) noexcept;
+  /// Where the rows of `layer` in a plane lie. The caller declares that its kernels write the open
+  /// rows below `written`, which count as written from now on; UINT32_MAX stands for all. Tail
+  /// ring: only when the open rows are at most R - (length mod pool); pool keys have no view.
+  /// Errors   : kStale, kTainted, kInvalidArgument
+  Result<RowsView> rows(PlaneKind plane,
+                        std::uint32_t layer,
+                        std::uint32_t written = UINT32_MAX) noexcept;
+  /// Where the state of `layer` lies; `written` as in rows(). Errors: as rows().
+  Result<StateView> state(std::uint32_t layer, std::uint32_t written = UINT32_MAX) noexcept;
 
  protected:
   OpenRows() noexcept = default;

@@ -128,10 +128,10 @@ using Status = Result<void>;
 
 }  // namespace holdfast
 
-/// Returns the error of `expression` from the enclosing function.
-#define HOLDFAST_TRY(expression)                                 \
-  do {                                                           \
-    if (auto holdfast_status = (expression); !holdfast_status) { \
-      return holdfast_status.error();                            \
-    }                                                            \
+/// Returns the error of `expression`, a call or a named Result, from the enclosing function.
+#define HOLDFAST_TRY(expression)                                   \
+  do {                                                             \
+    if (auto&& holdfast_status = (expression); !holdfast_status) { \
+      return holdfast_status.error();                              \
+    }                                                              \
   } while (false)

@@ -29,18 +29,20 @@ HandleBase::~HandleBase() {
   }
 }
 
-Result<RowsView> OpenRows::rows(PlaneKind plane, std::uint32_t layer) noexcept {
+Result<RowsView> OpenRows::rows(PlaneKind plane,
+                                std::uint32_t layer,
+                                std::uint32_t written) noexcept {
   if (core_ == nullptr) {
     return stale("handle");
   }
-  return core_->rows_view(id_, ticket_, plane, layer);
+  return core_->rows_view(id_, ticket_, plane, layer, written);
 }
 
-Result<StateView> OpenRows::state(std::uint32_t layer) noexcept {
+Result<StateView> OpenRows::state(std::uint32_t layer, std::uint32_t written) noexcept {
   if (core_ == nullptr) {
     return stale("handle");
   }
-  return core_->state_view(id_, ticket_, layer);
+  return core_->state_view(id_, ticket_, layer, written);
 }
 
 Status OpenRows::write_rows(PlaneKind plane,

@@ -80,23 +80,28 @@ Status Core::create(Layout const& layout) noexcept {
 }
 
 Status Core::create_planes() noexcept {
-  std::uint64_t bytes = align(plan_.mirror_bytes * plan_.sequence_limit);
+  // Records and tables first, then the arenas; a table entry that was never set names the reserved
+  // page 0.
+  std::uint64_t const mirror_bytes = align(plan_.mirror_bytes * plan_.sequence_limit);
+  std::uint64_t table_bytes = 0;
+  std::uint64_t arena_bytes = 0;
   std::uint32_t copies = 0;
   std::uint64_t patches = 0;
   for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
     storage::ClassPlan const& known = plan_.classes[index];
-    bytes += align(std::uint64_t{plan_.sequence_limit} * known.entries * sizeof(std::uint32_t));
-    bytes += align(known.page_bytes * known.pages);
+    table_bytes +=
+        align(std::uint64_t{plan_.sequence_limit} * known.entries * sizeof(std::uint32_t));
+    arena_bytes += align(known.page_bytes * known.pages);
     // A begin copies one page of an addressed class, two runs of each page of a ring; a finish
     // none.
     copies += known.kind == PlaneKind::kTailRing ? 2 * known.entries : 1;
     patches += std::uint64_t{known.entries} + 1;
-    if (bytes > (std::uint64_t{1} << 62U) || patches > kLargestSize) {
+    if (arena_bytes + table_bytes > (std::uint64_t{1} << 62U) || patches > kLargestSize) {
       return invalid("capacity", "needs more memory than an address names");
     }
   }
   copies += plan_.state_count;
-  auto memory = device_.allocate(bytes, MemoryKind::kDevice);
+  auto memory = device_.allocate(mirror_bytes + table_bytes + arena_bytes, MemoryKind::kDevice);
   if (!memory) {
     return memory.error();
   }
@@ -111,18 +116,18 @@ Status Core::create_planes() noexcept {
   }
   pinned_ = *pinned;
   step_.attach(pinned_.base, plan_.class_count, copies, patch_count, columns);
-  std::byte* next = memory_.base;
-  FillSegment const mirrors{.destination = next,
-                            .bytes = align(plan_.mirror_bytes * plan_.sequence_limit)};
-  HOLDFAST_TRY(device_.fill({&mirrors, 1}, Stream{}));
-  next += mirrors.bytes;
+  FillSegment const records{.destination = memory_.base, .bytes = mirror_bytes + table_bytes};
+  HOLDFAST_TRY(device_.fill({&records, 1}, Stream{}));
+  std::byte* next_table = memory_.base + mirror_bytes;
+  std::byte* next_pages = next_table + table_bytes;
   for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
     storage::ClassPlan const& known = plan_.classes[index];
     planes::PlaneMemory place{};
-    place.device_table = reinterpret_cast<std::uint32_t*>(next);
-    next += align(std::uint64_t{plan_.sequence_limit} * known.entries * sizeof(std::uint32_t));
-    place.pages = next;
-    next += align(known.page_bytes * known.pages);
+    place.device_table = reinterpret_cast<std::uint32_t*>(next_table);
+    next_table +=
+        align(std::uint64_t{plan_.sequence_limit} * known.entries * sizeof(std::uint32_t));
+    place.pages = next_pages;
+    next_pages += align(known.page_bytes * known.pages);
     bool const is_slot = known.page_rows == 0;
     step_.set_strips(index,
                      {.base = place.pages,
@@ -456,7 +461,9 @@ Status Core::launch_indexer(std::uint32_t index,
   storage::ClassPlan const* const keys =
       plan_.find(PlaneKind::kPoolKeys, layer, &key_index, &key_plane);
   HOLDFAST_ASSERT(keys != nullptr);
-  std::uint32_t const written = written_[cell(index, ring_plane, ring_index)];
+  // Keys built from a view at the end of a handle cover the kept rows only.
+  std::uint32_t const written =
+      rows.source == nullptr ? rows.count : written_[cell(index, ring_plane, ring_index)];
   planes::WriteIndexerParameters parameters{.ring = make_view(index, ring_plane, ring_index),
                                             .keys = make_view(index, key_plane, key_index),
                                             .source = rows.source,
@@ -476,7 +483,8 @@ Status Core::launch_indexer(std::uint32_t index,
 Result<RowsView> Core::rows_view(HandleId id,
                                  std::uint64_t ticket,
                                  PlaneKind kind,
-                                 std::uint32_t layer) noexcept {
+                                 std::uint32_t layer,
+                                 std::uint32_t written) noexcept {
   HOLDFAST_TRY(check_open(id, ticket));
   SequenceRecord const& record = sequences_[id.index];
   std::uint32_t layer_index = 0;
@@ -493,14 +501,15 @@ Result<RowsView> Core::rows_view(HandleId id,
                    known->ring_rows - record.position % known->pool);
   }
   std::uint64_t const at = cell(id.index, plane, layer_index);
-  written_[at] = record.rows;
+  written_[at] = std::max(written_[at], std::min(written, record.rows));
   viewed_[at] = 1;
   return make_view(id.index, plane, layer_index);
 }
 
 Result<StateView> Core::state_view(HandleId id,
                                    std::uint64_t ticket,
-                                   std::uint32_t layer) noexcept {
+                                   std::uint32_t layer,
+                                   std::uint32_t written) noexcept {
   HOLDFAST_TRY(check_open(id, ticket));
   std::uint32_t layer_index = 0;
   std::uint32_t plane = 0;
@@ -509,7 +518,8 @@ Result<StateView> Core::state_view(HandleId id,
   if (known == nullptr) {
     return invalid("layer", "has no recurrent state", layer);
   }
-  written_[cell(id.index, plane, layer_index)] = sequences_[id.index].rows;
+  std::uint32_t& known_written = written_[cell(id.index, plane, layer_index)];
+  known_written = std::max(known_written, std::min(written, sequences_[id.index].rows));
   StateView view = plan_.state_views[layer_index];
   view.slots = std::visit([](auto const& held) { return held.arena().base(); }, planes_[plane]);
   view.sequence = mirror(id.index);

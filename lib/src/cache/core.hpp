@@ -67,10 +67,12 @@ class Core {
   [[nodiscard]] Result<RowsView> rows_view(HandleId id,
                                            std::uint64_t ticket,
                                            PlaneKind kind,
-                                           std::uint32_t layer) noexcept;
+                                           std::uint32_t layer,
+                                           std::uint32_t written) noexcept;
   [[nodiscard]] Result<StateView> state_view(HandleId id,
                                              std::uint64_t ticket,
-                                             std::uint32_t layer) noexcept;
+                                             std::uint32_t layer,
+                                             std::uint32_t written) noexcept;
   /// Ends an open handle; `keep` rows become visible.
   [[nodiscard]] Status finish(HandleId id,
                               std::uint64_t ticket,

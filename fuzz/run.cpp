@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Worker threads over program indices.
+#include "fuzz/run.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+namespace holdfast::fuzz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Programs in the least prefix that reaches the wanted operations.
+std::uint64_t programs_for(RunPlan const& plan) {
+  if (plan.operations == 0) {
+    return kNone;
+  }
+  std::uint64_t programs = 0;
+  std::uint64_t operations = 0;
+  while (operations < plan.operations) {
+    operations += program_length(program_seed(plan.seed, programs++));
+  }
+  return programs;
+}
+
+/// What the threads share.
+struct Shared {
+  RunPlan const& plan;
+  std::uint64_t programs;
+  Clock::time_point start = Clock::now();
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<std::uint64_t> first_failed{kNone};
+  std::mutex mutex;
+  Counts counts;               // under mutex
+  std::uint64_t digest = 0;    // under mutex
+  double next_progress = 0.5;  // under mutex
+};
+
+bool is_over(Shared const& shared) {
+  return shared.plan.operations == 0 && seconds_since(shared.start) >= shared.plan.seconds;
+}
+
+void merge(Shared& shared, Counts& counts, std::uint64_t& digest) {
+  std::scoped_lock const lock{shared.mutex};
+  shared.counts.add(counts);
+  shared.digest += digest;
+  counts = {};
+  digest = 0;
+  double const now = seconds_since(shared.start);
+  if (shared.plan.on_progress && now >= shared.next_progress) {
+    shared.next_progress = now + 0.5;
+    shared.plan.on_progress(shared.counts, now);
+  }
+}
+
+void work(Shared& shared) {
+  std::vector<std::unique_ptr<Runner>> runners;
+  for (model::Geometry const& geometry : shared.plan.geometries) {
+    runners.push_back(
+        std::make_unique<Runner>(geometry, RunnerOptions{.compare = shared.plan.compare}));
+  }
+  constexpr std::uint32_t kMergeEvery = 64;  // programs between two looks at the clock
+  Counts counts;
+  std::uint64_t digest = 0;
+  for (std::uint32_t done = 1;; ++done) {
+    std::uint64_t const index = shared.next.fetch_add(1);
+    if (index >= shared.programs || index > shared.first_failed.load()) {
+      break;
+    }
+    Runner& runner = *runners[geometry_of(index, runners.size())];
+    ProgramResult const result = runner.run_seed(program_seed(shared.plan.seed, index));
+    counts.add(result.counts);
+    digest += model::mix(index, result.digest);
+    if (result.failure) {
+      std::uint64_t known = shared.first_failed.load();
+      while (index < known && !shared.first_failed.compare_exchange_weak(known, index)) {
+      }
+    }
+    if (done % kMergeEvery == 0) {
+      merge(shared, counts, digest);
+      if (is_over(shared) || (shared.plan.should_stop && shared.plan.should_stop())) {
+        break;
+      }
+    }
+  }
+  merge(shared, counts, digest);
+}
+
+FailedProgram report_failed(RunPlan const& plan, std::uint64_t index) {
+  model::Geometry const& geometry = plan.geometries[geometry_of(index, plan.geometries.size())];
+  std::uint64_t const seed = program_seed(plan.seed, index);
+  Runner runner{geometry, {.compare = plan.compare}};
+  static_cast<void>(runner.run_seed(seed));
+  FailedProgram failed = explain_failure(geometry, runner.ops(), plan.compare);
+  failed.index = index;
+  failed.seed = seed;
+  return failed;
+}
+
+}  // namespace
+
+RunResult run_many(RunPlan const& plan) {
+  Shared shared{.plan = plan, .programs = programs_for(plan)};
+  std::vector<std::jthread> threads;
+  for (std::uint32_t i = 1; i < plan.threads; ++i) {
+    threads.emplace_back([&] { work(shared); });
+  }
+  work(shared);
+  threads.clear();
+  RunResult result{
+      .counts = shared.counts, .digest = shared.digest, .seconds = seconds_since(shared.start)};
+  if (std::uint64_t const index = shared.first_failed.load(); index != kNone) {
+    result.failed = report_failed(plan, index);
+  }
+  return result;
+}
+
+FailedProgram explain_failure(model::Geometry const& geometry,
+                              std::vector<model::AnyOp> const& ops,
+                              bool compare) {
+  Runner runner{geometry, {.compare = compare, .keep_log = true}};
+  ProgramResult const result = runner.run_ops(ops);
+  FailedProgram failed;
+  if (result.failure) {
+    failed.failure = *result.failure;
+  }
+  failed.trace.geometry = model::geometry_reference(geometry);
+  failed.trace.ops = runner.ops();
+  return failed;
+}
+
+std::string describe_failure(Failure const& failure, std::vector<model::AnyOp> const& ops) {
+  std::string text = "violated at operation " + std::to_string(failure.op_index) + ": " +
+                     model::text_of(ops[failure.op_index]) + "\n";
+  for (invariant::Violation const& violation : failure.violations) {
+    text += "  ";
+    text += violation.id;
+    text += ":";
+    if (!violation.holder.empty()) {
+      text += " " + violation.holder;
+    }
+    if (violation.plane[0] != '\0') {
+      text += " plane " + std::string{violation.plane};
+    }
+    if (violation.layer >= 0) {
+      text += " layer " + std::to_string(violation.layer);
+    }
+    if (violation.position >= 0) {
+      text += " position " + std::to_string(violation.position);
+    }
+    text += ": " + violation.text + "\n";
+  }
+  return text;
+}
+
+}  // namespace holdfast::fuzz

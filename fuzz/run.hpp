@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many random programs over some geometries, on some threads. The outcome depends on the seed and
+// the number of programs only, never on threads or time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fuzz/runner.hpp"
+
+namespace holdfast::fuzz {
+
+/// What to run.
+struct RunPlan {
+  std::vector<model::Geometry> geometries;
+  std::uint64_t seed = 0;
+  std::uint64_t operations =
+      0;               ///< run the least prefix of programs that reaches so many; 0: by time
+  double seconds = 0;  ///< used when operations is 0
+  std::uint32_t threads = 1;
+  bool compare = true;
+  /// Called about every half second from one of the threads, with what is done so far.
+  std::function<void(Counts const& counts, double seconds)> on_progress;
+  /// Asked between programs; true ends the run early.
+  std::function<bool()> should_stop;
+};
+
+/// The first failing program of a run.
+struct FailedProgram {
+  std::uint64_t index = 0;
+  std::uint64_t seed = 0;  ///< of the program
+  Failure failure;         ///< of the replay that kept a log, so that rows have names
+  model::Trace trace;      ///< up to the failing operation
+};
+
+/// Outcome of a run.
+struct RunResult {
+  Counts counts;
+  std::uint64_t digest = 0;
+  double seconds = 0;
+  std::optional<FailedProgram> failed;
+};
+
+[[nodiscard]] RunResult run_many(RunPlan const& plan);
+
+/// Index of the geometry that program `index` of a run uses.
+[[nodiscard]] constexpr std::uint64_t geometry_of(std::uint64_t index,
+                                                  std::uint64_t geometries) noexcept {
+  return index % geometries;
+}
+
+/// Runs a failing program again, with names for every row.
+[[nodiscard]] FailedProgram explain_failure(model::Geometry const& geometry,
+                                            std::vector<model::AnyOp> const& ops,
+                                            bool compare);
+
+/// The lines that a person reads: operation, violations, story.
+[[nodiscard]] std::string describe_failure(Failure const& failure,
+                                           std::vector<model::AnyOp> const& ops);
+
+}  // namespace holdfast::fuzz

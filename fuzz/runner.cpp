@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver's loop.
+#include "fuzz/runner.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "fuzz/contract.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+using invariant::Check;
+using model::AnyOp;
+using model::Observation;
+using model::SequenceName;
+using model::SnapshotName;
+
+/// The names that an operation is about.
+struct NameFinder {
+  std::optional<SequenceName> sequence;
+  std::optional<SnapshotName> snapshot;
+
+  void operator()(char const* /*name*/, SequenceName& value) { sequence = value; }
+  void operator()(char const* /*name*/, SnapshotName& value) { snapshot = value; }
+  void operator()(char const* /*name*/, std::uint32_t& /*value*/) {}
+};
+
+NameFinder names_of(AnyOp const& op) {
+  NameFinder finder;
+  std::visit([&](auto known) { known.fields(finder); }, op);
+  return finder;
+}
+
+std::string text_of(Observation const& observation) {
+  return observation.ok ? "ok(" + std::to_string(observation.value) + ")"
+                        : name_of(observation.code);
+}
+
+}  // namespace
+
+void Counts::add(Counts const& other) noexcept {
+  programs += other.programs;
+  operations += other.operations;
+  rows += other.rows;
+  checks += other.checks;
+  for (std::uint32_t i = 0; i < kInvariantLimit; ++i) {
+    by_invariant[i] += other.by_invariant[i];
+  }
+}
+
+Runner::Runner(model::Geometry const& geometry, RunnerOptions options)
+    : geometry_{geometry},
+      options_{std::move(options)},
+      generator_{geometry_.mix},
+      model_{model::make_model_shape(geometry_.layout)},
+      recorder_{make_host_device()},
+      engine_{model_.shape(), recorder_} {
+  if (options_.keep_log) {
+    model_.keep_log();
+  }
+}
+
+Runner::~Runner() = default;
+
+ProgramResult Runner::run_seed(std::uint64_t seed) {
+  model::Source source{seed};
+  std::uint32_t left = program_length(seed);
+  return run([&](AnyOp& op) {
+    if (left == 0) {
+      return false;
+    }
+    --left;
+    op = generator_.next(source, model_);
+    return true;
+  });
+}
+
+ProgramResult Runner::run_ops(std::span<AnyOp const> ops) {
+  return run([&](AnyOp& op) {
+    while (!ops.empty()) {
+      op = ops.front();
+      ops = ops.subspan(1);
+      if (std::visit([&](auto const& known) { return known.precondition(model_); }, op)) {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
+ProgramResult Runner::run(NextOp const& next) {
+  ProgramResult result;
+  result.counts.programs = 1;
+  start();
+  std::string const broken = run_with_contract([&] { run_guarded(next, result); });
+  if (!broken.empty()) {
+    // The library stopped in the middle of a change: nothing of it can be destroyed.
+    static_cast<void>(system_.release());
+    report_.clear();
+    report_.add({.id = "CONTRACT", .text = broken});
+    fail(static_cast<std::uint32_t>(ops_.size() - 1), result);
+  }
+  system_.reset();
+  return result;
+}
+
+void Runner::start() {
+  model_.reset();
+  report_.clear();
+  ops_.clear();
+  system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, recorder_, engine_);
+  bind_planes();
+}
+
+void Runner::bind_planes() {
+  Inspection const inspection = system_->inspect();
+  planes_.resize(inspection.plane_count());
+  before_.planes.resize(planes_.size());
+  before_.pages.resize(planes_.size());
+  for (std::uint32_t index = 0; index < planes_.size(); ++index) {
+    invariant::PlaneBinding& plane = planes_[index];
+    bool const is_known = plane.info.base != nullptr;
+    plane.info = inspection.plane(index);
+    if (is_known) {
+      continue;
+    }
+    plane.index = index;
+    plane.reference = model::reference_plane(plane.info.kind);
+    for (std::uint32_t const layer : plane.info.layers) {
+      if (plane.reference != nullptr) {
+        plane.model_planes.push_back(model_.shape().find(plane.info.kind, layer));
+      }
+    }
+  }
+}
+
+void Runner::run_guarded(NextOp const& next, ProgramResult& result) {
+  AnyOp op;
+  for (std::uint32_t index = 0; next(op); ++index) {
+    ops_.push_back(op);
+    step(op, index, result);
+    if (result.failure) {
+      return;
+    }
+  }
+  finish(result);
+}
+
+Check Runner::make_check() const {
+  return Check{.inspection = system_->inspect(),
+               .planes = planes_,
+               .model = model_,
+               .system = *system_,
+               .writes = {},
+               .before = before_};
+}
+
+void Runner::note_before(Check const& check) {
+  before_.live = check.subject && model_.sequence(*check.subject).live;
+  if (!before_.live) {
+    return;
+  }
+  Holder const holder = check.holder(*check.subject);
+  before_.sequence = check.inspection.sequence(holder.index);
+  for (invariant::PlaneBinding const& plane : planes_) {
+    PlaneState const& state = before_.planes[plane.index] =
+        check.inspection.state(holder, plane.index);
+    auto& pages = before_.pages[plane.index];
+    pages.clear();
+    if (plane.info.page_rows != 0 && state.pages != 0) {
+      std::uint32_t const first = plane.info.ring_rows != 0 ? 0 : state.pages - 1;
+      for (std::uint32_t entry = first; entry < state.pages; ++entry) {
+        pages.push_back(check.inspection.page(holder, plane.index, entry));
+      }
+    }
+  }
+}
+
+void Runner::note_touched(Check& check, std::uint32_t position_before) const {
+  if (!check.subject || !check.got.ok || !check.want.ok || !model_.sequence(*check.subject).live ||
+      model_.sequence(*check.subject).open.open) {
+    return;
+  }
+  check.touched = true;
+  check.touched_last = model_.position(*check.subject);
+  bool const loads = std::holds_alternative<model::RollbackOp>(*check.op) ||
+                     std::holds_alternative<model::ForkOp>(*check.op);
+  if (!loads && check.touched_last > position_before) {
+    check.touched_first = position_before;
+    return;
+  }
+  // Rollback, fork and truncate touch the last page.
+  std::uint32_t const page_rows = model_.shape().page_rows;
+  check.touched_first =
+      check.touched_last == 0 ? 0 : (check.touched_last - 1) / page_rows * page_rows;
+}
+
+void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
+  NameFinder const names = names_of(op);
+  Check check = make_check();
+  check.op = &op;
+  check.op_index = index;
+  check.subject = names.sequence;
+  check.snapshot = names.snapshot;
+  note_before(check);
+  std::uint32_t const position_before = before_.live ? model_.position(*names.sequence) : 0;
+  model_.set_operation(index);
+  recorder_.clear();
+  std::visit(
+      [&](auto const& known) {
+        check.got = known.run(*system_);
+        check.want = known.apply(model_, check.got);
+        result.counts.rows += check.got.ok ? known.rows() : 0;
+      },
+      op);
+  check.writes = recorder_.writes();
+  note_touched(check, position_before);
+
+  text_.clear();
+  model::print_op(op, text_);
+  result.digest = model::mix(result.digest, XXH3_64bits(text_.data(), text_.size()));
+  result.digest = model::mix(
+      result.digest,
+      check.got.ok ? check.got.value : 0x100000000U + static_cast<std::uint32_t>(check.got.code));
+  ++result.counts.operations;
+  if (options_.on_step) {
+    options_.on_step(index, op, check.want, check.got);
+  }
+  evaluate(check, true, index % options_.deep_every == options_.deep_every - 1, result);
+  if (options_.compare && !(check.want == check.got)) {
+    report_.add({.id = "COMPARE",
+                 .holder = names.sequence ? invariant::name_of(*names.sequence) : "",
+                 .text = std::string{model::name_of(op)} + " answered " + text_of(check.got) +
+                         ", the model says " + text_of(check.want)});
+  }
+  if (!report_.is_clean()) {
+    fail(index, result);
+  }
+}
+
+void Runner::evaluate(Check const& check, bool cheap, bool deep, ProgramResult& result) {
+  auto const invariants = invariant::all_invariants();
+  for (std::uint32_t i = 0; i < invariants.size(); ++i) {
+    invariant::Report own;
+    std::uint64_t evaluated = 0;
+    if (cheap && invariants[i]->cheap != nullptr) {
+      invariants[i]->cheap(check, own);
+      ++evaluated;
+    }
+    if (deep && invariants[i]->deep != nullptr && own.is_clean()) {
+      invariants[i]->deep(check, own);
+      ++evaluated;
+    }
+    result.counts.checks += evaluated;
+    result.counts.by_invariant[i] += evaluated;
+    for (invariant::Violation const& violation : own.violations()) {
+      report_.add(violation);
+    }
+  }
+}
+
+void Runner::finish(ProgramResult& result) {
+  if (ops_.empty()) {
+    return;
+  }
+  Check check = make_check();
+  check.op = &ops_.back();
+  check.op_index = static_cast<std::uint32_t>(ops_.size() - 1);
+  evaluate(check, false, true, result);
+  if (report_.is_clean()) {
+    digest_visible(result);
+    system_->drop_all();
+    check.drained = true;
+    while (!model_.live_sequences().empty()) {
+      model_.release({model_.live_sequences().front()});
+    }
+    while (!model_.live_snapshots().empty()) {
+      model_.drop_snapshot({model_.live_snapshots().front()});
+    }
+    evaluate(check, false, true, result);
+    if (report_.is_clean() && !system_->close().ok) {
+      report_.add({.id = "CONSERVE", .text = "every handle is gone, but the cache does not close"});
+    }
+  }
+  if (!report_.is_clean()) {
+    fail(check.op_index, result);
+  }
+}
+
+void Runner::digest_visible(ProgramResult& result) {
+  Check const check = make_check();
+  bytes_.clear();
+  auto const read_holder = [&](Holder holder, model::History const& history) {
+    for (invariant::PlaneBinding const& plane : planes_) {
+      for (std::uint32_t layer = 0; layer < plane.model_planes.size(); ++layer) {
+        model::HistoryView const view = model_.view(history, plane.model_planes[layer]);
+        model::RowRange const rows =
+            plane.reference->rows(model_.shape().planes[plane.model_planes[layer]], view);
+        for (std::uint32_t row = rows.first; row < rows.last; ++row) {
+          std::size_t const at = bytes_.size();
+          bytes_.resize(at + plane.info.row_elements);
+          static_cast<void>(check.inspection.read_row(
+              holder, plane.index, layer, row, {bytes_.data() + at, plane.info.row_elements}));
+        }
+      }
+    }
+    std::size_t const at = bytes_.size();
+    bytes_.resize(at + model_.shape().state_elements);
+    static_cast<void>(
+        check.inspection.read_state(holder, {bytes_.data() + at, model_.shape().state_elements}));
+  };
+  invariant::for_each_sequence(check,
+                               [&](SequenceName, Holder holder, model::History const& history) {
+                                 read_holder(holder, history);
+                               });
+  invariant::for_each_snapshot(check,
+                               [&](SnapshotName, Holder holder, model::History const& history) {
+                                 read_holder(holder, history);
+                               });
+  result.digest =
+      model::mix(result.digest, XXH3_64bits(bytes_.data(), bytes_.size() * sizeof(float)));
+}
+
+void Runner::fail(std::uint32_t index, ProgramResult& result) const {
+  result.failure = Failure{.op_index = index, .violations = report_.violations()};
+}
+
+}  // namespace holdfast::fuzz

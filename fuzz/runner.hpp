@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one program: every operation on the library and on the model, compared, with the invariants
+// after it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "fuzz/generator.hpp"
+#include "invariants/registry.hpp"
+#include "models/geometry/geometry.hpp"
+#include "models/trace.hpp"
+
+namespace holdfast::fuzz {
+
+/// Most invariants that counts are kept for.
+inline constexpr std::uint32_t kInvariantLimit = 64;
+
+/// What a program is checked with.
+struct RunnerOptions {
+  bool compare = true;    ///< compare the answers of library and model
+  bool keep_log = false;  ///< note who wrote and removed each token, for reports
+  std::uint32_t deep_every = 32;
+  /// Called after each operation; for replays.
+  std::function<void(std::uint32_t index,
+                     model::AnyOp const& op,
+                     model::Observation const& want,
+                     model::Observation const& got)>
+      on_step;
+};
+
+/// What went wrong, and where.
+struct Failure {
+  std::uint32_t op_index = 0;
+  std::vector<invariant::Violation> violations;
+};
+
+/// Counts of one or many programs; they add up.
+struct Counts {
+  std::uint64_t programs = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t rows = 0;    ///< written by appends, rounds and rewrites that were not refused
+  std::uint64_t checks = 0;  ///< evaluations of invariants
+  std::array<std::uint64_t, kInvariantLimit> by_invariant{};
+
+  void add(Counts const& other) noexcept;
+};
+
+/// Outcome of one program.
+struct ProgramResult {
+  Counts counts;
+  std::uint64_t digest = 0;
+  std::optional<Failure> failure;
+};
+
+/// Runs programs of one geometry, one after the other. One thread at a time.
+class Runner {
+ public:
+  Runner(model::Geometry const& geometry, RunnerOptions options);
+  ~Runner();
+  Runner(Runner const&) = delete;
+  Runner& operator=(Runner const&) = delete;
+
+  /// Draws and runs the program of a seed, at most `limit` operations of it.
+  ProgramResult run_seed(std::uint64_t seed);
+  /// Runs given operations; one whose precondition does not hold is skipped.
+  ProgramResult run_ops(std::span<model::AnyOp const> ops);
+  /// The operations of the last program, up to and with a failing one.
+  [[nodiscard]] std::vector<model::AnyOp> const& ops() const noexcept { return ops_; }
+  [[nodiscard]] model::Geometry const& geometry() const noexcept { return geometry_; }
+  /// The reference model as the last program left it.
+  [[nodiscard]] model::Model const& model() const noexcept { return model_; }
+
+ private:
+  using NextOp = std::function<bool(model::AnyOp& op)>;
+
+  ProgramResult run(NextOp const& next);
+  void run_guarded(NextOp const& next, ProgramResult& result);
+  void start();
+  void bind_planes();
+  void step(model::AnyOp const& op, std::uint32_t index, ProgramResult& result);
+  void note_before(invariant::Check const& check);
+  void note_touched(invariant::Check& check, std::uint32_t position_before) const;
+  void evaluate(invariant::Check const& check, bool cheap, bool deep, ProgramResult& result);
+  void finish(ProgramResult& result);
+  void digest_visible(ProgramResult& result);
+  void fail(std::uint32_t index, ProgramResult& result) const;
+  [[nodiscard]] invariant::Check make_check() const;
+
+  model::Geometry geometry_;
+  RunnerOptions options_;
+  Generator generator_;
+  model::Model model_;
+  model::Recorder recorder_;
+  model::ToyEngine engine_;
+  std::unique_ptr<model::HoldfastSystem> system_;
+  std::vector<invariant::PlaneBinding> planes_;
+  invariant::Before before_;
+  invariant::Report report_;
+  std::vector<model::AnyOp> ops_;
+  std::vector<float> bytes_;
+  std::string text_;
+};
+
+}  // namespace holdfast::fuzz

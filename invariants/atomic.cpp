@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// ATOMIC: rollback and truncate are exact on all planes, or refused with nothing changed.
+#include "invariants/check.hpp"
+
+namespace holdfast::invariant {
+namespace {
+
+bool is_same(PlaneState const& a, PlaneState const& b) {
+  return a.length == b.length && a.sealed == b.sealed && a.lo == b.lo && a.pages == b.pages &&
+         a.chunks == b.chunks && a.slot == b.slot;
+}
+
+/// A refused operation: every plane of the sequence is what it was.
+void check_unchanged(Check const& check, Report& report) {
+  Holder const holder = check.holder(*check.subject);
+  for (PlaneBinding const& plane : check.planes) {
+    PlaneState const now = check.inspection.state(holder, plane.index);
+    PlaneState const& then = check.before.planes[plane.index];
+    if (!is_same(now, then)) {
+      report.add({.id = "ATOMIC",
+                  .plane = plane.info.name,
+                  .layer = plane.info.layers.front(),
+                  .position = check.before.sequence.position,
+                  .holder = name_of(*check.subject),
+                  .text = "the operation was refused, but the plane changed: length " +
+                          std::to_string(then.length) + " became " + std::to_string(now.length)});
+      return;
+    }
+  }
+}
+
+/// A rollback or fork: every plane names what the snapshot names.
+void check_equals_snapshot(Check const& check, Report& report) {
+  Holder const own = check.holder(*check.subject);
+  Holder const held = check.holder(*check.snapshot);
+  for (PlaneBinding const& plane : check.planes) {
+    PlaneState const a = check.inspection.state(own, plane.index);
+    PlaneState const b = check.inspection.state(held, plane.index);
+    if (a.length == b.length && a.pages == b.pages && a.slot == b.slot) {
+      continue;
+    }
+    report.add({.id = "ATOMIC",
+                .plane = plane.info.name,
+                .layer = plane.info.layers.front(),
+                .position = static_cast<std::int64_t>(b.length) * plane.info.unit_tokens,
+                .holder = name_of(*check.subject),
+                .text = "after taking " + name_of(*check.snapshot) + " the plane has length " +
+                        std::to_string(a.length) + " and " + std::to_string(a.pages) +
+                        " pages, the snapshot " + std::to_string(b.length) + " and " +
+                        std::to_string(b.pages)});
+    return;
+  }
+}
+
+/// A truncation: every plane is at the new length and holds no page above it.
+void check_shortened(Check const& check, Report& report) {
+  Holder const own = check.holder(*check.subject);
+  std::uint32_t const position = check.inspection.sequence(own.index).position;
+  for (PlaneBinding const& plane : check.planes) {
+    PlaneState const state = check.inspection.state(own, plane.index);
+    std::uint32_t const rows = plane.units(position);
+    bool const has_pages = plane.info.page_rows != 0 && plane.info.ring_rows == 0;
+    std::uint32_t const pages =
+        has_pages ? (rows + plane.info.page_rows - 1) / plane.info.page_rows : state.pages;
+    if (state.length == rows && state.pages == pages) {
+      continue;
+    }
+    report.add({.id = "ATOMIC",
+                .plane = plane.info.name,
+                .layer = plane.info.layers.front(),
+                .position = position,
+                .holder = name_of(*check.subject),
+                .text = "after the truncation the plane has length " +
+                        std::to_string(state.length) + " and " + std::to_string(state.pages) +
+                        " pages, must have " + std::to_string(rows) + " and " +
+                        std::to_string(pages)});
+    return;
+  }
+}
+
+void cheap(Check const& check, Report& report) {
+  if (!check.subject || !check.model.sequence(*check.subject).live) {
+    return;
+  }
+  if (!check.got.ok) {
+    if (check.before.live) {
+      check_unchanged(check, report);
+    }
+    return;
+  }
+  if (std::holds_alternative<model::RollbackOp>(*check.op) ||
+      std::holds_alternative<model::ForkOp>(*check.op)) {
+    check_equals_snapshot(check, report);
+  } else if (std::holds_alternative<model::TruncateOp>(*check.op)) {
+    check_shortened(check, report);
+  }
+}
+
+}  // namespace
+
+extern Invariant const kAtomic;
+Invariant const kAtomic{
+    "ATOMIC",
+    "atomic rollback",
+    "rollback and truncate are exact on all planes, or refused with nothing changed",
+    &cheap,
+    nullptr};
+
+}  // namespace holdfast::invariant

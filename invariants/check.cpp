@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparing rows and states with the model, and saying whose they are.
+#include "invariants/check.hpp"
+
+#include <cstring>
+
+namespace holdfast::invariant {
+namespace {
+
+constexpr std::uint32_t kWidestRow = 4096;  // the model takes no wider ones
+
+std::string found_text(model::Model const& model,
+                       char const* what,
+                       float const* got,
+                       float const* want,
+                       std::uint32_t element) {
+  return std::string{what} + " differs at element " + std::to_string(element) + ": found " +
+         std::to_string(got[element]) + ", must be " + std::to_string(want[element]) + "; " +
+         describe_token(model, got[0]);
+}
+
+std::uint32_t first_difference(float const* a, float const* b, std::uint32_t count) {
+  std::uint32_t element = 0;
+  while (element < count && std::memcmp(a + element, b + element, sizeof(float)) == 0) {
+    ++element;
+  }
+  return element;
+}
+
+}  // namespace
+
+std::string name_of(model::SequenceName name) {
+  return "s" + std::to_string(name.value);
+}
+std::string name_of(model::SnapshotName name) {
+  return "h" + std::to_string(name.value);
+}
+
+std::string describe_token(model::Model const& model, float token) {
+  if (!(token >= 1.0F) || !(token < 8388608.0F)) {
+    return "it is no row of this program (never written, or not rows)";
+  }
+  auto const id = static_cast<model::Token>(token);
+  auto const* const record = model.record_of(id);
+  if (record == nullptr) {
+    return "it carries token " + std::to_string(id);
+  }
+  std::string text = "it is the row of s" + std::to_string(record->sequence) + " for position " +
+                     std::to_string(record->position) + " (token " + std::to_string(id) +
+                     "), written by operation " + std::to_string(record->written_by);
+  if (record->removed_by != UINT32_MAX) {
+    text += " and removed by operation " + std::to_string(record->removed_by);
+  }
+  return text;
+}
+
+bool check_rows(Check const& check,
+                Report& report,
+                char const* id,
+                PlaneBinding const& plane,
+                Holder holder,
+                std::string const& name,
+                model::History const& history,
+                model::RowRange rows) {
+  float got[kWidestRow];
+  float want[kWidestRow];
+  std::uint32_t const elements = plane.info.row_elements;
+  for (std::uint32_t layer_index = 0; layer_index < plane.model_planes.size(); ++layer_index) {
+    std::uint32_t const model_plane = plane.model_planes[layer_index];
+    model::PlaneShape const& shape = check.model.shape().planes[model_plane];
+    model::HistoryView const view = check.model.view(history, model_plane);
+    for (std::uint32_t row = rows.first; row < rows.last; ++row) {
+      Status const read =
+          check.inspection.read_row(holder, plane.index, layer_index, row, {got, elements});
+      plane.reference->expect(shape, view, row, want);
+      if (read && std::memcmp(got, want, elements * sizeof(float)) == 0) {
+        continue;
+      }
+      report.add({.id = id,
+                  .plane = plane.info.name,
+                  .layer = shape.layer,
+                  .position = std::int64_t{row} * plane.info.unit_tokens,
+                  .holder = name,
+                  .text = !read ? "row " + std::to_string(row) + " has no page"
+                                : found_text(check.model,
+                                             "the row",
+                                             got,
+                                             want,
+                                             first_difference(got, want, elements))});
+      return false;
+    }
+  }
+  return true;
+}
+
+bool check_state(Check const& check,
+                 Report& report,
+                 char const* id,
+                 Holder holder,
+                 std::string const& name,
+                 model::History const& history) {
+  model::ModelShape const& shape = check.model.shape();
+  if (shape.states.empty()) {
+    return true;
+  }
+  static thread_local std::vector<float> got;
+  got.resize(shape.state_elements);
+  Status const read = check.inspection.read_state(holder, got);
+  if (read && std::memcmp(got.data(), history.state.data(), got.size() * sizeof(float)) == 0) {
+    return true;
+  }
+  Violation violation{.id = id,
+                      .plane = "recurrent",
+                      .position = static_cast<std::int64_t>(history.tokens.size()),
+                      .holder = name,
+                      .text = "there is no state to read"};
+  for (std::uint32_t i = 0; read && i < shape.states.size(); ++i) {
+    model::StateShape const& state = shape.states[i];
+    std::uint32_t const offset = shape.state_offsets[i];
+    std::uint32_t const element =
+        first_difference(got.data() + offset, history.state.data() + offset, state.elements());
+    if (element < state.elements()) {
+      bool const conv = element < state.conv_elements();
+      violation.layer = state.layer;
+      violation.text = std::string{conv ? "the conv window" : "the ssm state"} +
+                       " is not that of the sequence's " + std::to_string(history.tokens.size()) +
+                       " accepted tokens: element " + std::to_string(element) + " is " +
+                       std::to_string(got[offset + element]) + ", must be " +
+                       std::to_string(history.state[offset + element]);
+      break;
+    }
+  }
+  report.add(std::move(violation));
+  return false;
+}
+
+Place locate(Check const& check, model::WrittenRange const& range) noexcept {
+  for (PlaneBinding const& plane : check.planes) {
+    PlaneInfo const& info = plane.info;
+    if (range.base < info.base || range.base >= info.base + info.page_bytes * info.pages) {
+      continue;
+    }
+    auto const offset = static_cast<std::uint64_t>(range.base - info.base);
+    Place place{.plane = &plane, .page = static_cast<std::uint32_t>(offset / info.page_bytes)};
+    if (info.page_rows != 0) {
+      std::uint64_t const row_bytes = std::uint64_t{info.row_elements} / info.parts * sizeof(float);
+      std::uint64_t const in_strip = offset % info.page_bytes % (row_bytes * info.page_rows);
+      place.first_row = static_cast<std::uint32_t>(in_strip / row_bytes);
+      place.last_row =
+          static_cast<std::uint32_t>((in_strip + range.bytes + row_bytes - 1) / row_bytes);
+    }
+    return place;
+  }
+  return {};
+}
+
+}  // namespace holdfast::invariant

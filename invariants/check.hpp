@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an invariant sees: the library through its read-only window, the reference model, and what
+// the last operation did. An invariant changes nothing and looks at no internals.
+#pragma once
+
+#include <cstdint>
+#include <holdfast/inspect.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/engine/holdfast_system.hpp"
+#include "models/ops/op_list.hpp"
+#include "models/recorder/recorder.hpp"
+#include "models/reference/model.hpp"
+
+namespace holdfast::invariant {
+
+/// One broken statement, with the values that show it.
+struct Violation {
+  char const* id = "";         // invariant
+  char const* plane = "";      // plane name, "" when it is not about one
+  std::int64_t layer = -1;     // model layer
+  std::int64_t position = -1;  // token position (of a pool key: of its first row)
+  std::string holder;          // "s0", "h2"
+  std::string text;            // what was found against what must be
+};
+
+/// A plane class of the library, tied to the model's planes.
+struct PlaneBinding {
+  PlaneInfo info;
+  std::uint32_t index = 0;                           // in the inspection
+  std::vector<std::uint32_t> model_planes;           // by layer index; empty for recurrent planes
+  model::ReferencePlane const* reference = nullptr;  // nullptr for recurrent planes
+  /// Rows of the plane for so many tokens.
+  [[nodiscard]] std::uint32_t units(std::uint32_t tokens) const noexcept {
+    return tokens / info.unit_tokens;
+  }
+};
+
+/// State of the operation's sequence before the operation.
+struct Before {
+  bool live = false;
+  SequenceInfo sequence;
+  std::vector<PlaneState> planes;                 // by plane
+  std::vector<std::vector<std::uint32_t>> pages;  // by plane: the last page, of rings all
+};
+
+/// Everything a check may read.
+struct Check {
+  Inspection inspection;
+  std::span<PlaneBinding const> planes;
+  model::Model const& model;
+  model::HoldfastSystem const& system;
+  std::span<model::WrittenRange const> writes;  // of the last operation
+  Before const& before;
+  model::AnyOp const* op = nullptr;
+  std::uint32_t op_index = 0;
+  model::Observation want;
+  model::Observation got;
+  std::optional<model::SequenceName> subject;   // the operation's sequence
+  std::optional<model::SnapshotName> snapshot;  // the operation's snapshot
+  std::uint32_t touched_first = 0;              // committed rows that the operation touched
+  std::uint32_t touched_last = 0;
+  bool touched = false;  // the subject is live, at rest, and was changed by the operation
+  bool drained = false;  // the program is over and every handle is gone
+
+  /// Holder of a name, as the inspection names it.
+  [[nodiscard]] Holder holder(model::SequenceName name) const noexcept {
+    return {HolderKind::kSequence, system.id(name).index};
+  }
+  [[nodiscard]] Holder holder(model::SnapshotName name) const noexcept {
+    return {HolderKind::kSnapshot, system.id(name).index};
+  }
+};
+
+/// Collects the violations of one step.
+class Report {
+ public:
+  void add(Violation violation) { violations_.push_back(std::move(violation)); }
+  [[nodiscard]] bool is_clean() const noexcept { return violations_.empty(); }
+  [[nodiscard]] std::vector<Violation> const& violations() const noexcept { return violations_; }
+  void clear() noexcept { violations_.clear(); }
+
+ private:
+  std::vector<Violation> violations_;
+};
+
+/// One invariant.
+struct Invariant {
+  char const* id;
+  char const* area;
+  char const* statement;
+  /// After every operation: O(planes + rows touched). nullptr for none.
+  void (*cheap)(Check const& check, Report& report);
+  /// Every 32nd operation and at the end: O(everything). nullptr for none.
+  void (*deep)(Check const& check, Report& report);
+};
+
+/// Compares rows [first, last) of one plane, in its own unit, for one holder against the model;
+/// adds at most one violation under `id`. False when there was one.
+bool check_rows(Check const& check,
+                Report& report,
+                char const* id,
+                PlaneBinding const& plane,
+                Holder holder,
+                std::string const& name,
+                model::History const& history,
+                model::RowRange rows);
+
+/// Compares the recurrent state of a holder against the model, likewise.
+bool check_state(Check const& check,
+                 Report& report,
+                 char const* id,
+                 Holder holder,
+                 std::string const& name,
+                 model::History const& history);
+
+/// Says whose row it is: the operation that wrote the token, and the one that should have removed
+/// it.
+std::string describe_token(model::Model const& model, float token);
+
+/// "s3", "h3".
+std::string name_of(model::SequenceName name);
+std::string name_of(model::SnapshotName name);
+
+/// Where a written range lies.
+struct Place {
+  PlaneBinding const* plane = nullptr;  // nullptr: not in a plane's arena
+  std::uint32_t page = 0;               // or state slot
+  std::uint32_t first_row = 0;          // of the page
+  std::uint32_t last_row = 0;           // one past
+};
+Place locate(Check const& check, model::WrittenRange const& range) noexcept;
+
+/// Calls `visit(name, holder, history)` for each live sequence, or snapshot.
+template <typename Visit>
+void for_each_sequence(Check const& check, Visit visit) {
+  for (std::uint32_t const value : check.model.live_sequences()) {
+    model::SequenceName const name{value};
+    visit(name, check.holder(name), check.model.history(check.model.sequence(name)));
+  }
+}
+template <typename Visit>
+void for_each_snapshot(Check const& check, Visit visit) {
+  for (std::uint32_t const value : check.model.live_snapshots()) {
+    model::SnapshotName const name{value};
+    visit(name, check.holder(name), check.model.history(check.model.snapshot_of(name)));
+  }
+}
+
+}  // namespace holdfast::invariant

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// CONSERVE: references add up; nothing leaks; dropping frees exactly what only the dropped one
+// held.
+#include "invariants/check.hpp"
+
+namespace holdfast::invariant {
+namespace {
+
+void add(Check const& check, Report& report, PlaneBinding const& plane, std::string text) {
+  report.add({.id = "CONSERVE",
+              .plane = plane.info.name,
+              .layer = plane.info.layers.empty() ? -1 : std::int64_t{plane.info.layers.front()},
+              .position = check.before.live ? std::int64_t{check.before.sequence.position} : -1,
+              .holder = check.subject ? name_of(*check.subject) : "",
+              .text = std::move(text)});
+}
+
+/// Nothing is alive: everything is free.
+void check_idle(Check const& check, Report& report) {
+  for (PlaneBinding const& plane : check.planes) {
+    std::uint32_t const free = check.inspection.pages_free(plane.index);
+    bool const chunks =
+        check.inspection.chunks_free(plane.index) == check.inspection.chunk_limit(plane.index);
+    if (free + 1 != plane.info.pages || !chunks) {
+      add(check,
+          report,
+          plane,
+          "nothing is alive, but " + std::to_string(plane.info.pages - 1 - free) +
+              " pages or slots are not free" + (chunks ? "" : ", nor all chunks"));
+      return;
+    }
+  }
+}
+
+/// References counted from the holders.
+struct Counts {
+  std::vector<std::uint32_t> pages;
+  std::vector<std::uint32_t> chunks;
+};
+
+void count_holder(Check const& check, PlaneBinding const& plane, Holder holder, Counts& counts) {
+  PlaneState const state = check.inspection.state(holder, plane.index);
+  if (plane.info.page_rows == 0) {
+    if (state.slot < counts.pages.size()) {
+      ++counts.pages[state.slot];
+    }
+  } else if (plane.info.ring_rows != 0) {
+    for (std::uint32_t entry = 0; entry < state.pages; ++entry) {
+      ++counts.pages[check.inspection.page(holder, plane.index, entry)];
+    }
+  } else {
+    for (std::uint32_t entry = 0; entry < state.chunks; ++entry) {
+      ++counts.chunks[check.inspection.chunk(holder, plane.index, entry)];
+    }
+  }
+}
+
+void check_table_size(Check const& check,
+                      Report& report,
+                      PlaneBinding const& plane,
+                      Holder holder,
+                      std::string const& name) {
+  if (plane.info.page_rows == 0 || plane.info.ring_rows != 0) {
+    return;
+  }
+  SequenceInfo const sequence = holder.kind == HolderKind::kSequence
+                                    ? check.inspection.sequence(holder.index)
+                                    : SequenceInfo{};
+  std::uint32_t const tokens = holder.kind == HolderKind::kSequence
+                                   ? sequence.position + sequence.open_rows
+                                   : check.inspection.snapshot(holder.index).position;
+  std::uint32_t const rows = plane.units(tokens);
+  std::uint32_t const want = (rows + plane.info.page_rows - 1) / plane.info.page_rows;
+  std::uint32_t const pages = check.inspection.state(holder, plane.index).pages;
+  if (pages != want) {
+    add(check,
+        report,
+        plane,
+        name + " holds " + std::to_string(pages) + " pages for " + std::to_string(rows) +
+            " rows, must hold " + std::to_string(want));
+  }
+}
+
+void recount(Check const& check, Report& report, PlaneBinding const& plane) {
+  static thread_local Counts counts;
+  counts.pages.assign(plane.info.pages, 0);
+  counts.chunks.assign(check.inspection.chunk_limit(plane.index), 0);
+  for_each_sequence(check, [&](model::SequenceName name, Holder holder, model::History const&) {
+    count_holder(check, plane, holder, counts);
+    for (std::uint32_t const page : check.inspection.open_pages(holder.index, plane.index)) {
+      ++counts.pages[page];
+    }
+    if (report.is_clean()) {
+      check_table_size(check, report, plane, holder, name_of(name));
+    }
+  });
+  for_each_snapshot(check, [&](model::SnapshotName name, Holder holder, model::History const&) {
+    count_holder(check, plane, holder, counts);
+    if (report.is_clean()) {
+      check_table_size(check, report, plane, holder, name_of(name));
+    }
+  });
+  std::uint32_t live_chunks = 0;
+  for (std::uint32_t chunk = 0; chunk < counts.chunks.size() && report.is_clean(); ++chunk) {
+    if (counts.chunks[chunk] != check.inspection.chunk_references(plane.index, chunk)) {
+      add(check,
+          report,
+          plane,
+          "chunk " + std::to_string(chunk) + " has " +
+              std::to_string(check.inspection.chunk_references(plane.index, chunk)) +
+              " references, its holders are " + std::to_string(counts.chunks[chunk]));
+    }
+    if (counts.chunks[chunk] != 0) {
+      ++live_chunks;
+      for (std::uint32_t const page : check.inspection.chunk_pages(plane.index, chunk)) {
+        ++counts.pages[page];
+      }
+    }
+  }
+  std::uint32_t live_pages = 0;
+  for (std::uint32_t page = 1; page < counts.pages.size() && report.is_clean(); ++page) {
+    live_pages += counts.pages[page] != 0 ? 1U : 0U;
+    if (counts.pages[page] != check.inspection.page_references(plane.index, page)) {
+      add(check,
+          report,
+          plane,
+          "page or slot " + std::to_string(page) + " has " +
+              std::to_string(check.inspection.page_references(plane.index, page)) +
+              " references, its holders are " + std::to_string(counts.pages[page]));
+    }
+  }
+  if (report.is_clean() &&
+      live_pages + check.inspection.pages_free(plane.index) + 1 != plane.info.pages) {
+    add(check,
+        report,
+        plane,
+        std::to_string(live_pages) + " pages or slots are held and " +
+            std::to_string(check.inspection.pages_free(plane.index)) + " free, of " +
+            std::to_string(plane.info.pages - 1));
+  }
+  if (report.is_clean() && !counts.chunks.empty() &&
+      live_chunks + check.inspection.chunks_free(plane.index) != counts.chunks.size()) {
+    add(check, report, plane, "held and free chunks do not add up");
+  }
+}
+
+void cheap(Check const& check, Report& report) {
+  if (check.model.live_sequences().empty() && check.model.live_snapshots().empty()) {
+    check_idle(check, report);
+  }
+}
+
+void deep(Check const& check, Report& report) {
+  if (check.drained) {
+    check_idle(check, report);
+    return;
+  }
+  for (PlaneBinding const& plane : check.planes) {
+    if (report.is_clean()) {
+      recount(check, report, plane);
+    }
+  }
+}
+
+}  // namespace
+
+extern Invariant const kConserve;
+Invariant const kConserve{
+    "CONSERVE",
+    "conservation",
+    "references and bytes add up; nothing leaks when idle; nothing is freed twice; dropping frees "
+    "exactly what only it held",
+    &cheap,
+    &deep};
+
+}  // namespace holdfast::invariant

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// IMMUT: bytes that a snapshot holds never change.
+#include <algorithm>
+
+#include "invariants/check.hpp"
+
+namespace holdfast::invariant {
+namespace {
+
+/// Rows of a plane that a snapshot holds: of rings the open pool's, of the others all.
+model::RowRange held_rows(Check const& check,
+                          PlaneBinding const& plane,
+                          model::History const& history) {
+  auto const length = static_cast<std::uint32_t>(history.tokens.size());
+  if (plane.info.kind == PlaneKind::kTailRing) {
+    std::uint32_t const pool = check.model.shape().planes[plane.model_planes.front()].pool;
+    return {length / pool * pool, length};
+  }
+  return {0, plane.units(length)};
+}
+
+/// Compares what a snapshot holds on one written page.
+void check_page(Check const& check, Report& report, Place const& place, model::SnapshotName name) {
+  PlaneBinding const& plane = *place.plane;
+  Holder const holder = check.holder(name);
+  model::History const& history = check.model.history(check.model.snapshot_of(name));
+  if (plane.reference == nullptr) {
+    if (check.inspection.state(holder, plane.index).slot == place.page) {
+      check_state(check, report, "IMMUT", holder, name_of(name), history);
+    }
+    return;
+  }
+  model::RowRange const held = held_rows(check, plane, history);
+  std::uint32_t const page_rows = plane.info.page_rows;
+  for (std::uint32_t first = held.first / page_rows * page_rows; first < held.last;
+       first += page_rows) {
+    std::uint32_t const physical = plane.info.ring_rows == 0 ? first : first % plane.info.ring_rows;
+    if (check.inspection.page(holder, plane.index, physical / page_rows) == place.page) {
+      check_rows(check,
+                 report,
+                 "IMMUT",
+                 plane,
+                 holder,
+                 name_of(name),
+                 history,
+                 {std::max(held.first, first), std::min(held.last, first + page_rows)});
+      return;
+    }
+  }
+}
+
+void cheap(Check const& check, Report& report) {
+  Place last;
+  for (model::WrittenRange const& range : check.writes) {
+    Place const place = locate(check, range);
+    if (place.plane == nullptr || (place.plane == last.plane && place.page == last.page)) {
+      continue;
+    }
+    last = place;
+    if (check.inspection.page_references(place.plane->index, place.page) == 1 &&
+        place.plane->reference == nullptr) {
+      continue;  // a slot of the operation's own; deep checks recount the references
+    }
+    for_each_snapshot(check, [&](model::SnapshotName name, Holder, model::History const&) {
+      if (report.is_clean()) {
+        check_page(check, report, place, name);
+      }
+    });
+  }
+}
+
+void deep(Check const& check, Report& report) {
+  for_each_snapshot(check,
+                    [&](model::SnapshotName name, Holder holder, model::History const& history) {
+                      for (PlaneBinding const& plane : check.planes) {
+                        if (report.is_clean() && plane.reference != nullptr) {
+                          check_rows(check,
+                                     report,
+                                     "IMMUT",
+                                     plane,
+                                     holder,
+                                     name_of(name),
+                                     history,
+                                     held_rows(check, plane, history));
+                        }
+                      }
+                      if (report.is_clean()) {
+                        check_state(check, report, "IMMUT", holder, name_of(name), history);
+                      }
+                    });
+}
+
+}  // namespace
+
+extern Invariant const kImmut;
+Invariant const kImmut{
+    "IMMUT", "immutability", "bytes visible to a snapshot or fork never change", &cheap, &deep};
+
+}  // namespace holdfast::invariant

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// LEN: at rest every plane reports the sequence's position, and the device's record agrees.
+#include "invariants/check.hpp"
+
+namespace holdfast::invariant {
+namespace {
+
+void check_lengths(Check const& check,
+                   Report& report,
+                   Holder holder,
+                   std::string const& name,
+                   std::uint32_t position) {
+  for (PlaneBinding const& plane : check.planes) {
+    std::uint32_t const length = check.inspection.state(holder, plane.index).length;
+    if (length != plane.units(position)) {
+      report.add({.id = "LEN",
+                  .plane = plane.info.name,
+                  .layer = plane.info.layers.empty() ? -1 : std::int64_t{plane.info.layers.front()},
+                  .position = position,
+                  .holder = name,
+                  .text = "the plane reports length " + std::to_string(length) + ", must be " +
+                          std::to_string(plane.units(position)) + " at position " +
+                          std::to_string(position)});
+      return;
+    }
+  }
+}
+
+void check_mirror(Check const& check, Report& report, model::SequenceName name) {
+  Holder const holder = check.holder(name);
+  SequenceInfo const sequence = check.inspection.sequence(holder.index);
+  auto const mirror = check.inspection.mirror(holder.index);
+  std::uint32_t slot = 0;
+  for (PlaneBinding const& plane : check.planes) {
+    slot = std::max(slot, check.inspection.state(holder, plane.index).slot);
+  }
+  if (mirror && mirror->committed == sequence.position && mirror->open == sequence.open_rows &&
+      mirror->generation == sequence.generation && mirror->read_slot == slot) {
+    return;
+  }
+  report.add({.id = "LEN",
+              .position = sequence.position,
+              .holder = name_of(name),
+              .text = "the device's record says " + std::to_string(mirror ? mirror->committed : 0) +
+                      " committed and " + std::to_string(mirror ? mirror->open : 0) +
+                      " open rows, the host " + std::to_string(sequence.position) + " and " +
+                      std::to_string(sequence.open_rows)});
+}
+
+void check_sequence(Check const& check, Report& report, model::SequenceName name) {
+  std::uint32_t const position = check.model.position(name);
+  Holder const holder = check.holder(name);
+  if (check.inspection.sequence(holder.index).position != position) {
+    report.add({.id = "LEN",
+                .position = position,
+                .holder = name_of(name),
+                .text = "the sequence is at " +
+                        std::to_string(check.inspection.sequence(holder.index).position) +
+                        ", must be at " + std::to_string(position)});
+    return;
+  }
+  check_lengths(check, report, holder, name_of(name), position);
+  check_mirror(check, report, name);
+}
+
+void cheap(Check const& check, Report& report) {
+  if (check.touched) {
+    check_sequence(check, report, *check.subject);
+  }
+}
+
+void deep(Check const& check, Report& report) {
+  for_each_sequence(check, [&](model::SequenceName name, Holder, model::History const&) {
+    if (report.is_clean() && !check.model.sequence(name).open.open) {
+      check_sequence(check, report, name);
+    }
+  });
+  for_each_snapshot(check,
+                    [&](model::SnapshotName name, Holder holder, model::History const& history) {
+                      if (report.is_clean()) {
+                        check_lengths(check,
+                                      report,
+                                      holder,
+                                      name_of(name),
+                                      static_cast<std::uint32_t>(history.tokens.size()));
+                      }
+                    });
+}
+
+}  // namespace
+
+extern Invariant const kLen;
+Invariant const kLen{
+    "LEN",
+    "length",
+    "at rest every plane reports length == position, and the device's records agree with the host",
+    &cheap,
+    &deep};
+
+}  // namespace holdfast::invariant

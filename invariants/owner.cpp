@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// OWNER: an operation on a sequence writes only storage that the sequence may write. The witness is
+// the recorder's list of declared writes, not the library's own word.
+#include <algorithm>
+
+#include "invariants/check.hpp"
+
+namespace holdfast::invariant {
+namespace {
+
+void add(Check const& check, Report& report, Place const& place, std::string const& text) {
+  report.add({.id = "OWNER",
+              .plane = place.plane->info.name,
+              .layer = place.plane->info.layers.empty()
+                           ? -1
+                           : std::int64_t{place.plane->info.layers.front()},
+              .position = check.before.sequence.position,
+              .holder = check.subject ? name_of(*check.subject) : "",
+              .text = text});
+}
+
+/// Whether a slot was free before, or belongs to the subject's open handle, and nobody else's
+/// state.
+bool may_write_slot(Check const& check, Place const& place, std::string& why) {
+  std::uint32_t const index = place.plane->index;
+  bool allowed = true;
+  for_each_snapshot(check, [&](model::SnapshotName name, Holder holder, model::History const&) {
+    if (check.inspection.state(holder, index).slot == place.page && check.snapshot != name) {
+      allowed = false;
+      why = "the state that " + name_of(name) + " holds";
+    }
+  });
+  for_each_sequence(check, [&](model::SequenceName name, Holder holder, model::History const&) {
+    bool const own = check.subject == name;
+    if (!own && check.inspection.state(holder, index).slot == place.page) {
+      allowed = false;
+      why = "the state of " + name_of(name);
+    }
+  });
+  if (check.before.live && check.before.planes[index].slot == place.page) {
+    allowed = false;
+    why = "the state that an open handle starts from";
+  }
+  return allowed;
+}
+
+/// First row of the table entry that names the page in the subject's table, or UINT32_MAX.
+std::uint32_t entry_of(Check const& check, Place const& place, Holder holder) {
+  PlaneInfo const& info = place.plane->info;
+  std::uint32_t const count = check.inspection.state(holder, place.plane->index).pages;
+  std::uint32_t const first = info.ring_rows != 0 || !check.before.live
+                                  ? 0
+                                  : place.plane->units(check.before.sequence.position) /
+                                        info.page_rows;  // only later pages may be written
+  for (std::uint32_t entry = first; entry < count; ++entry) {
+    if (check.inspection.page(holder, place.plane->index, entry) == place.page) {
+      return entry;
+    }
+  }
+  return UINT32_MAX;
+}
+
+/// Rows of the page at table entry `entry` that a holder sees: of the page's rows, [first, last).
+model::RowRange seen_rows(PlaneBinding const& plane,
+                          std::uint32_t entry,
+                          std::uint32_t pool,
+                          std::uint32_t length) {
+  std::uint32_t const page_rows = plane.info.page_rows;
+  if (plane.info.ring_rows == 0) {
+    std::uint32_t const units = plane.units(length);
+    std::uint32_t const first = entry * page_rows;
+    return {0, units > first ? std::min(units - first, page_rows) : 0};
+  }
+  // A ring's holder is sure of its open pool only; it lies inside one page.
+  std::uint32_t const open_pool = length / pool * pool;
+  if (open_pool == length || open_pool % plane.info.ring_rows / page_rows != entry) {
+    return {};
+  }
+  return {open_pool % page_rows, (length - 1) % page_rows + 1};
+}
+
+bool overlaps(model::RowRange seen, Place const& place) {
+  return std::max(seen.first, place.first_row) < std::min(seen.last, place.last_row);
+}
+
+std::uint32_t pool_of(Check const& check, PlaneBinding const& plane) {
+  return check.model.shape().planes[plane.model_planes.front()].pool;
+}
+
+void check_page(Check const& check, Report& report, Place const& place) {
+  PlaneBinding const& plane = *place.plane;
+  Holder const own = check.holder(*check.subject);
+  std::uint32_t const entry = entry_of(check, place, own);
+  if (entry == UINT32_MAX) {
+    add(check,
+        report,
+        place,
+        "wrote page " + std::to_string(place.page) +
+            ", which its table does not have where it writes");
+    return;
+  }
+  std::uint32_t const pool = plane.info.ring_rows == 0 ? 1 : pool_of(check, plane);
+  // Its own committed rows, on a page that it had before.
+  auto const& kept = check.before.pages[plane.index];
+  if (check.before.live && std::find(kept.begin(), kept.end(), place.page) != kept.end() &&
+      overlaps(seen_rows(plane, entry, pool, check.before.sequence.position), place)) {
+    add(check,
+        report,
+        place,
+        "wrote over its own committed rows in page " + std::to_string(place.page));
+    return;
+  }
+  if (check.inspection.page_references(plane.index, place.page) == 1 && plane.info.ring_rows != 0) {
+    return;
+  }
+  for_each_snapshot(
+      check, [&](model::SnapshotName name, Holder holder, model::History const& history) {
+        if (report.is_clean() && check.inspection.page(holder, plane.index, entry) == place.page &&
+            overlaps(
+                seen_rows(plane, entry, pool, static_cast<std::uint32_t>(history.tokens.size())),
+                place)) {
+          add(check,
+              report,
+              place,
+              "wrote rows of page " + std::to_string(place.page) + " that " + name_of(name) +
+                  " sees");
+        }
+      });
+  for_each_sequence(
+      check, [&](model::SequenceName name, Holder holder, model::History const& history) {
+        if (report.is_clean() && name != *check.subject &&
+            check.inspection.page(holder, plane.index, entry) == place.page &&
+            overlaps(
+                seen_rows(plane, entry, pool, static_cast<std::uint32_t>(history.tokens.size())),
+                place)) {
+          add(check,
+              report,
+              place,
+              "wrote rows of page " + std::to_string(place.page) + " that " + name_of(name) +
+                  " sees");
+        }
+      });
+}
+
+void cheap(Check const& check, Report& report) {
+  bool const live = check.subject && check.model.sequence(*check.subject).live;
+  for (model::WrittenRange const& range : check.writes) {
+    Place const place = locate(check, range);
+    if (place.plane == nullptr || !report.is_clean()) {
+      continue;
+    }
+    if (place.page == 0) {
+      add(check, report, place, "wrote the reserved page or slot 0");
+    } else if (!live) {
+      add(check,
+          report,
+          place,
+          "wrote page or slot " + std::to_string(place.page) + " for a sequence that is not alive");
+    } else if (place.plane->reference == nullptr) {
+      std::string why;
+      if (!may_write_slot(check, place, why)) {
+        add(check, report, place, "wrote slot " + std::to_string(place.page) + ": " + why);
+      }
+    } else {
+      check_page(check, report, place);
+    }
+  }
+}
+
+}  // namespace
+
+extern Invariant const kOwner;
+Invariant const kOwner{"OWNER",
+                       "ownership",
+                       "an operation on a sequence writes only storage that it may write",
+                       &cheap,
+                       nullptr};
+
+}  // namespace holdfast::invariant

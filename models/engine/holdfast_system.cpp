@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations onto the library's calls.
+#include "models/engine/holdfast_system.hpp"
+
+#include "models/input_error.hpp"
+
+namespace holdfast::model {
+namespace {
+
+Observation observe(Status const& status, std::uint32_t value = 0) {
+  return status ? Observation::success(value) : Observation::failure(status.error().code);
+}
+
+}  // namespace
+
+HoldfastSystem::HoldfastSystem(Layout const& layout, Device& device, ToyEngine& engine)
+    : names_(kNameLimit), snapshots_(kNameLimit), engine_{engine} {
+  auto cache = Cache::create(layout, device);
+  if (!cache) {
+    throw InputError("layout: " + describe(cache.error()));
+  }
+  cache_ = std::move(*cache);
+}
+
+Observation HoldfastSystem::create(SequenceName name) {
+  auto sequence = cache_.create_sequence();
+  if (!sequence) {
+    return Observation::failure(sequence.error().code);
+  }
+  names_[name.value].sequence = std::move(*sequence);
+  return Observation::success(0);
+}
+
+Observation HoldfastSystem::begin(SequenceName name,
+                                  bool round,
+                                  std::uint32_t rows,
+                                  std::uint32_t written,
+                                  Token token,
+                                  WriteStyle style) {
+  Named& named = names_[name.value];
+  auto const position = named.sequence.position();
+  if (!position) {
+    return Observation::failure(position.error().code);
+  }
+  Status wrote;
+  std::vector<Token> tokens(written);
+  for (std::uint32_t i = 0; i < written; ++i) {
+    tokens[i] = token + i;
+  }
+  if (round) {
+    auto handle = named.sequence.verify(rows);
+    if (!handle) {
+      return Observation::failure(handle.error().code);
+    }
+    named.append.reset();
+    named.round.emplace(std::move(*handle));
+    wrote = engine_.write(*named.round, *position, tokens, 0, written, style);
+  } else {
+    auto handle = named.sequence.append(rows);
+    if (!handle) {
+      return Observation::failure(handle.error().code);
+    }
+    named.round.reset();
+    named.append.emplace(std::move(*handle));
+    wrote = engine_.write(*named.append, *position, tokens, 0, written, style);
+  }
+  named.position = *position;
+  named.tokens = std::move(tokens);
+  return observe(wrote, rows);
+}
+
+Observation HoldfastSystem::rewrite(
+    SequenceName name, std::uint32_t first, std::uint32_t count, Token token, WriteStyle style) {
+  Named& named = names_[name.value];
+  if (!named.round) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  std::vector<Token> const before = named.tokens;
+  if (named.tokens.size() < std::size_t{first} + count) {
+    named.tokens.resize(std::size_t{first} + count);
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    named.tokens[first + i] = token + i;
+  }
+  Status const wrote =
+      engine_.write(*named.round, named.position, named.tokens, first, count, style);
+  if (!wrote) {
+    named.tokens = before;
+  }
+  return observe(wrote, count);
+}
+
+Observation HoldfastSystem::commit(SequenceName name) {
+  Named& named = names_[name.value];
+  return named.append ? observe(named.append->commit()) : Observation::failure(ErrorCode::kStale);
+}
+
+Observation HoldfastSystem::drop(SequenceName name) {
+  Named& named = names_[name.value];
+  if (named.round) {
+    return observe(named.round->drop());
+  }
+  return named.append ? observe(named.append->drop()) : Observation::failure(ErrorCode::kStale);
+}
+
+Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
+  Named& named = names_[name.value];
+  if (!named.round) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  auto const accepted = named.round->accept(keep);
+  return accepted ? Observation::success(accepted->committed)
+                  : Observation::failure(accepted.error().code);
+}
+
+Observation HoldfastSystem::snapshot(SequenceName name, SnapshotName snapshot) {
+  auto held = names_[name.value].sequence.snapshot();
+  if (!held) {
+    return Observation::failure(held.error().code);
+  }
+  snapshots_[snapshot.value] = std::move(*held);
+  auto const position = snapshots_[snapshot.value].position();
+  return position ? Observation::success(*position) : Observation::failure(position.error().code);
+}
+
+Observation HoldfastSystem::drop_snapshot(SnapshotName snapshot) {
+  return observe(snapshots_[snapshot.value].drop());
+}
+
+Observation HoldfastSystem::rollback(SequenceName name, SnapshotName snapshot) {
+  Sequence& sequence = names_[name.value].sequence;
+  if (Status const done = sequence.rollback(snapshots_[snapshot.value]); !done) {
+    return Observation::failure(done.error().code);
+  }
+  auto const position = sequence.position();
+  return position ? Observation::success(*position) : Observation::failure(position.error().code);
+}
+
+Observation HoldfastSystem::fork(SnapshotName snapshot, SequenceName name) {
+  auto sequence = snapshots_[snapshot.value].fork();
+  if (!sequence) {
+    return Observation::failure(sequence.error().code);
+  }
+  names_[name.value].sequence = std::move(*sequence);
+  auto const position = names_[name.value].sequence.position();
+  return position ? Observation::success(*position) : Observation::failure(position.error().code);
+}
+
+Observation HoldfastSystem::can_truncate(SequenceName name, std::uint32_t length) {
+  return observe(names_[name.value].sequence.can_truncate(length), length);
+}
+
+Observation HoldfastSystem::truncate(SequenceName name, std::uint32_t length) {
+  return observe(names_[name.value].sequence.truncate(length), length);
+}
+
+Observation HoldfastSystem::release(SequenceName name) {
+  return observe(names_[name.value].sequence.release());
+}
+
+Observation HoldfastSystem::close() {
+  return observe(cache_.close());
+}
+
+void HoldfastSystem::drop_all() {
+  names_.clear();
+  snapshots_.clear();
+}
+
+}  // namespace holdfast::model

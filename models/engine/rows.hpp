@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the toy engine computes: rows that carry their provenance, and a recurrence that depends on
+// order.
+//
+// This is the definition of right contents. A row is a pure function of its token, position, plane
+// and layer; its first elements say so in the clear, so that a wrong row names its writer. The
+// state after a history is a serial recurrence over the history's tokens. Numbers are small
+// integers or sums and products in a fixed order, so that every compiler gives the same bits.
+#pragma once
+
+#include <cstdint>
+#include <holdfast/layout.hpp>
+#include <span>
+
+#include "models/observation.hpp"
+
+namespace holdfast::model {
+
+/// Shape of one plane in one layer, as the layout says it.
+struct PlaneShape {
+  PlaneKind kind = PlaneKind::kAttentionKv;
+  std::uint32_t layer = 0;
+  std::uint32_t elements = 0;   // of one row
+  std::uint32_t parts = 1;      // equal parts of a row
+  std::uint32_t pool = 0;       // tail ring and pool keys
+  std::uint32_t key_width = 0;  // tail ring and pool keys
+  std::uint32_t ring_rows = 0;  // tail ring
+};
+
+/// Shape of the recurrent state of one layer: conv window [channels, window], then ssm [heads, d_k,
+/// d_v].
+struct StateShape {
+  std::uint32_t layer = 0;
+  std::uint32_t channels = 0;
+  std::uint32_t window = 0;
+  std::uint32_t heads = 0;
+  std::uint32_t d_k = 0;
+  std::uint32_t d_v = 0;
+
+  [[nodiscard]] std::uint32_t conv_elements() const noexcept { return channels * window; }
+  [[nodiscard]] std::uint32_t elements() const noexcept {
+    return conv_elements() + heads * d_k * d_v;
+  }
+};
+
+/// Elements 0, 1 and 2 of each part of a row: token, position, and this code.
+[[nodiscard]] constexpr float row_code(PlaneKind kind,
+                                       std::uint32_t layer,
+                                       std::uint32_t part) noexcept {
+  return static_cast<float>((layer * kPlaneKindCount + static_cast<std::uint32_t>(kind)) * 2 +
+                            part);
+}
+
+/// Fills `out` with the row of `token` at `position`.
+void make_row(PlaneShape const& shape, Token token, std::uint32_t position, float* out) noexcept;
+
+/// Fills `out` [key_width] with the key of a pool whose rows belong to `tokens` [pool], the first
+/// of them at `position`. The reducer is the library's default one, written independently.
+void make_key(PlaneShape const& ring,
+              std::span<Token const> tokens,
+              std::uint32_t position,
+              float* out) noexcept;
+
+/// The state after one more token: reads `before`, writes `after`; they may be the same.
+void advance_state(StateShape const& shape,
+                   Token token,
+                   float const* before,
+                   float* after) noexcept;
+
+}  // namespace holdfast::model

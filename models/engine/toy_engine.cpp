@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// The toy engine's kernels.
+#include "models/engine/toy_engine.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <type_traits>
+
+namespace holdfast::model {
+namespace {
+
+/// Rows of one layer: into staging memory, or into the pages of a view.
+struct RowsParameters {
+  PlaneShape const* shape;
+  RowsView view;        // pages == nullptr: into `out`
+  Token const* tokens;  // [count]
+  float* out;           // [count, elements]
+  std::uint32_t position;
+  std::uint32_t count;
+};
+
+std::byte* row_of(RowsView const& view, std::uint32_t position) noexcept {
+  std::uint32_t const physical = view.ring_rows == 0 ? position : position % view.ring_rows;
+  return view.pages + view.table[physical / view.page_rows] * view.page_bytes + view.layer_offset +
+         std::uint64_t{physical % view.page_rows} * view.row_bytes;
+}
+
+void declare_rows(void const* raw, AccessSink& sink) noexcept {
+  auto const& parameters = *static_cast<RowsParameters const*>(raw);
+  sink.read(parameters.tokens, parameters.count * sizeof(Token));
+  if (parameters.view.pages == nullptr) {
+    sink.write(parameters.out,
+               std::uint64_t{parameters.count} * parameters.shape->elements * sizeof(float));
+    return;
+  }
+  for (std::uint32_t i = 0; i < parameters.count; ++i) {
+    for (std::uint32_t part = 0; part < parameters.view.parts; ++part) {
+      sink.write(
+          row_of(parameters.view, parameters.position + i) + part * parameters.view.part_stride,
+          parameters.view.row_bytes);
+    }
+  }
+}
+
+void make_rows(void const* raw) noexcept {
+  auto const& parameters = *static_cast<RowsParameters const*>(raw);
+  PlaneShape const& shape = *parameters.shape;
+  float* out = parameters.out;
+  for (std::uint32_t i = 0; i < parameters.count; ++i) {
+    make_row(shape, parameters.tokens[i], parameters.position + i, out);
+    if (parameters.view.pages == nullptr) {
+      out += shape.elements;
+      continue;
+    }
+    std::byte* const row = row_of(parameters.view, parameters.position + i);
+    for (std::uint32_t part = 0; part < parameters.view.parts; ++part) {
+      std::copy_n(
+          reinterpret_cast<std::byte const*>(out) + std::size_t{part} * parameters.view.row_bytes,
+          parameters.view.row_bytes,
+          row + part * parameters.view.part_stride);
+    }
+  }
+}
+
+Kernel const kRowsKernel{"toy.rows", sizeof(RowsParameters), &declare_rows, &make_rows};
+
+/// State of one layer over open rows [first, count): an append ends in write slot 0, a round fills
+/// columns.
+struct StateParameters {
+  StateShape const* shape;
+  StateView view;
+  Token const* tokens;  // [count], from open row 0 on
+  std::uint32_t first;
+  std::uint32_t count;
+  bool round;
+};
+
+float* state_of(StateView const& view, std::uint32_t slot) noexcept {
+  return reinterpret_cast<float*>(view.slots + slot * view.slot_bytes + view.conv_offset);
+}
+
+void declare_states(void const* raw, AccessSink& sink) noexcept {
+  auto const& parameters = *static_cast<StateParameters const*>(raw);
+  SequenceMirror const& mirror = *parameters.view.sequence;
+  std::uint64_t const bytes = parameters.shape->elements() * sizeof(float);
+  sink.read(&mirror, offsetof(SequenceMirror, write_slot));
+  sink.read(state_of(parameters.view, mirror.read_slot), bytes);
+  if (!parameters.round) {
+    sink.write(state_of(parameters.view, mirror.write_slot[0]), bytes);
+    return;
+  }
+  for (std::uint32_t row = parameters.first; row < parameters.count; ++row) {
+    sink.write(state_of(parameters.view, mirror.write_slot[row]), bytes);
+  }
+}
+
+void run_states(void const* raw) noexcept {
+  auto const& parameters = *static_cast<StateParameters const*>(raw);
+  SequenceMirror const& mirror = *parameters.view.sequence;
+  if (!parameters.round) {
+    float const* from = state_of(parameters.view, mirror.read_slot);
+    float* const to = state_of(parameters.view, mirror.write_slot[0]);
+    for (std::uint32_t row = 0; row < parameters.count; ++row, from = to) {
+      advance_state(*parameters.shape, parameters.tokens[row], from, to);
+    }
+    return;
+  }
+  for (std::uint32_t row = parameters.first; row < parameters.count; ++row) {
+    std::uint32_t const from = row == 0 ? mirror.read_slot : mirror.write_slot[row - 1];
+    advance_state(*parameters.shape,
+                  parameters.tokens[row],
+                  state_of(parameters.view, from),
+                  state_of(parameters.view, mirror.write_slot[row]));
+  }
+}
+
+Kernel const kStatesKernel{"toy.states", sizeof(StateParameters), &declare_states, &run_states};
+
+}  // namespace
+
+ToyEngine::ToyEngine(ModelShape const& shape, Device& device) : shape_{shape}, device_{device} {
+  std::uint32_t elements = 1;
+  for (PlaneShape const& plane : shape.planes) {
+    elements = std::max(elements, plane.elements);
+  }
+  std::uint64_t const rows = std::max<std::uint64_t>(shape.capacity.tokens, 1);
+  auto staging = device_.allocate(rows * elements * sizeof(float), MemoryKind::kDevice);
+  auto tokens = device_.allocate(rows * sizeof(Token), MemoryKind::kPinned);
+  if (!staging || !tokens) {
+    throw std::bad_alloc{};
+  }
+  staging_ = *staging;
+  tokens_ = *tokens;
+}
+
+ToyEngine::~ToyEngine() {
+  device_.free(staging_);
+  device_.free(tokens_);
+}
+
+template <typename Handle>
+Status ToyEngine::write_plane(Handle& handle,
+                              PlaneShape const& plane,
+                              std::uint32_t position,
+                              std::uint32_t first,
+                              std::uint32_t count,
+                              WriteStyle style) noexcept {
+  auto const* const tokens = reinterpret_cast<Token const*>(tokens_.base);
+  auto* const staging = reinterpret_cast<float*>(staging_.base);
+  RowsParameters parameters{.shape = &plane,
+                            .view = {},
+                            .tokens = tokens + first,
+                            .out = staging,
+                            .position = position + first,
+                            .count = count};
+  if (style.view) {
+    // A ring has a view only for few rows; the engine falls back to writing.
+    if (auto view = handle.rows(plane.kind, plane.layer, first + count); view) {
+      parameters.view = *view;
+      return device_.launch(kRowsKernel, &parameters, Stream{});
+    }
+  }
+  HOLDFAST_TRY(device_.launch(kRowsKernel, &parameters, Stream{}));
+  std::uint32_t const piece = style.piece == 0 ? count : style.piece;
+  for (std::uint32_t done = 0; done < count; done += piece) {
+    std::uint32_t const rows = std::min(piece, count - done);
+    float const* const source = staging + std::size_t{done} * plane.elements;
+    if constexpr (std::is_same_v<Handle, Round>) {
+      HOLDFAST_TRY(handle.write(plane.kind, plane.layer, source, first + done, rows));
+    } else {
+      HOLDFAST_TRY(handle.write(plane.kind, plane.layer, source, rows));
+    }
+  }
+  return {};
+}
+
+template <typename Handle>
+Status ToyEngine::write(Handle& handle,
+                        std::uint32_t position,
+                        std::span<Token const> tokens,
+                        std::uint32_t first,
+                        std::uint32_t count,
+                        WriteStyle style) noexcept {
+  std::copy(tokens.begin(), tokens.end(), reinterpret_cast<Token*>(tokens_.base));
+  if (count == 0) {
+    return {};
+  }
+  for (PlaneShape const& plane : shape_.planes) {
+    if (plane.kind != PlaneKind::kPoolKeys) {
+      HOLDFAST_TRY(write_plane(handle, plane, position, first, count, style));
+    }
+  }
+  for (StateShape const& state : shape_.states) {
+    auto view = handle.state(state.layer, static_cast<std::uint32_t>(tokens.size()));
+    if (!view) {
+      return view.error();
+    }
+    StateParameters const parameters{.shape = &state,
+                                     .view = *view,
+                                     .tokens = reinterpret_cast<Token const*>(tokens_.base),
+                                     .first = first,
+                                     .count = static_cast<std::uint32_t>(tokens.size()),
+                                     .round = std::is_same_v<Handle, Round>};
+    HOLDFAST_TRY(device_.launch(kStatesKernel, &parameters, Stream{}));
+  }
+  return {};
+}
+
+template Status ToyEngine::write(Append&,
+                                 std::uint32_t,
+                                 std::span<Token const>,
+                                 std::uint32_t,
+                                 std::uint32_t,
+                                 WriteStyle) noexcept;
+template Status ToyEngine::write(Round&,
+                                 std::uint32_t,
+                                 std::span<Token const>,
+                                 std::uint32_t,
+                                 std::uint32_t,
+                                 WriteStyle) noexcept;
+
+}  // namespace holdfast::model

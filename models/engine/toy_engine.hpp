@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The toy engine: writes the open rows of a handle as an inference engine would, layer by layer,
+// with its own kernels through the library's write calls and views.
+#pragma once
+
+#include <cstdint>
+#include <holdfast/cache.hpp>
+#include <span>
+#include <vector>
+
+#include "models/reference/model.hpp"
+
+namespace holdfast::model {
+
+/// How the engine writes.
+struct WriteStyle {
+  std::uint32_t piece = 0;  // rows of one write call; 0: all at once
+  bool view = false;        // through views, where a plane has them
+};
+
+/// Writes rows; keeps no state of its own between calls but its staging memory.
+class ToyEngine {
+ public:
+  ToyEngine(ModelShape const& shape, Device& device);
+  ToyEngine(ToyEngine const&) = delete;
+  ToyEngine& operator=(ToyEngine const&) = delete;
+  ~ToyEngine();
+
+  /// Writes open rows [first, first + count) of `tokens` into every plane; state columns from
+  /// `first` on are computed anew for all of `tokens`. Handle is Append or Round; position is that
+  /// of open row 0.
+  template <typename Handle>
+  Status write(Handle& handle,
+               std::uint32_t position,
+               std::span<Token const> tokens,
+               std::uint32_t first,
+               std::uint32_t count,
+               WriteStyle style) noexcept;
+
+ private:
+  template <typename Handle>
+  Status write_plane(Handle& handle,
+                     PlaneShape const& plane,
+                     std::uint32_t position,
+                     std::uint32_t first,
+                     std::uint32_t count,
+                     WriteStyle style) noexcept;
+
+  ModelShape const& shape_;
+  Device& device_;
+  Memory staging_{};
+  Memory tokens_{};
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/geometry/geometry.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "models/geometry/embedded.hpp"
+#include "models/geometry/json_reader.hpp"
+#include "models/geometry/nearest.hpp"
+
+namespace holdfast::model {
+namespace {
+
+constexpr std::size_t kLargestLayerCount = 4096;
+constexpr std::size_t kLargestFile = std::size_t{1} << 20U;
+constexpr std::size_t kLongestName = 64;
+constexpr std::string_view kNameCharacters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+std::string join(std::vector<std::string> const& words) {
+  std::string line;
+  for (std::string const& word : words) {
+    line += (line.empty() ? "" : ", ") + word;
+  }
+  return line;
+}
+
+Format read_format(JsonPlace const& plane) {
+  if (plane.has("format") && plane.at("format").string() != "f32") {
+    JsonPlace const format = plane.at("format");
+    format.refuse("unknown format " + in_quotes(format.string()) + " (known: f32)");
+  }
+  return Format::kF32;
+}
+
+PlaneSpec read_attention_kv(JsonPlace const& plane) {
+  plane.expect_object({"kind", "heads", "head_dim"}, {"format"});
+  return AttentionKvSpec{.heads = plane.at("heads").number(),
+                         .head_dim = plane.at("head_dim").number(),
+                         .format = read_format(plane)};
+}
+
+PlaneSpec read_latent(JsonPlace const& plane) {
+  plane.expect_object({"kind", "width"}, {"format"});
+  return LatentSpec{.width = plane.at("width").number(), .format = read_format(plane)};
+}
+
+PlaneSpec read_indexer(JsonPlace const& plane) {
+  plane.expect_object({"kind", "index_width", "pool", "key_width", "ring_rows"}, {});
+  return IndexerSpec{.index_width = plane.at("index_width").number(),
+                     .pool = plane.at("pool").number(),
+                     .key_width = plane.at("key_width").number(),
+                     .ring_rows = plane.at("ring_rows").number()};
+}
+
+// Either half may be missing; holdfast::validate refuses a half that is incomplete.
+PlaneSpec read_recurrent(JsonPlace const& plane) {
+  plane.expect_object({"kind"}, {"conv_segments", "kernel", "heads", "d_k", "d_v"});
+  RecurrentSpec spec;
+  if (plane.has("conv_segments")) {
+    JsonPlace const segments = plane.at("conv_segments");
+    std::size_t const count = segments.expect_array();
+    for (std::size_t i = 0; i < count; ++i) {
+      spec.conv_segments.push_back(segments.at(i).number());
+    }
+  }
+  spec.kernel = plane.number_or("kernel", spec.kernel);
+  spec.heads = plane.number_or("heads", spec.heads);
+  spec.d_k = plane.number_or("d_k", spec.d_k);
+  spec.d_v = plane.number_or("d_v", spec.d_v);
+  return spec;
+}
+
+struct PlaneReader {
+  std::string_view kind;
+  PlaneSpec (*read)(JsonPlace const& plane);
+};
+
+constexpr std::array<PlaneReader, 4> kPlaneReaders = {{{"attention_kv", read_attention_kv},
+                                                       {"latent", read_latent},
+                                                       {"indexer", read_indexer},
+                                                       {"recurrent", read_recurrent}}};
+
+PlaneSpec read_plane(JsonPlace const& plane, std::size_t layer) {
+  plane.expect_object();
+  if (!plane.has("kind")) {
+    plane.refuse("missing key \"kind\"");
+  }
+  JsonPlace const kind = plane.at("kind");
+  std::vector<std::string> known;
+  for (PlaneReader const& reader : kPlaneReaders) {
+    if (kind.string() == reader.kind) {
+      return reader.read(plane);
+    }
+    known.emplace_back(reader.kind);
+  }
+  kind.refuse("layer " + std::to_string(layer) + " has a plane of unknown kind " +
+              in_quotes(kind.string()) + did_you_mean(kind.string(), known) +
+              "; known: " + join(known));
+}
+
+/// Unrolls layer groups; for each layer it keeps the JSON path of the item that made it.
+class LayerReader {
+ public:
+  /// Items of a "layers" array, in order. Recursion ends at the nesting that the parser allows.
+  void read(JsonPlace const& items) {  // NOLINT(misc-no-recursion)
+    std::size_t const count = items.expect_array();
+    for (std::size_t i = 0; i < count; ++i) {
+      read_item(items.at(i));
+    }
+  }
+
+  [[nodiscard]] std::vector<Layer> const& layers() const { return layers_; }
+  [[nodiscard]] std::vector<std::string> const& paths() const { return paths_; }
+
+ private:
+  void read_item(JsonPlace const& item) {  // NOLINT(misc-no-recursion)
+    item.expect_object({}, {"repeat", "planes", "layers"});
+    if (item.has("planes") == item.has("layers")) {
+      item.refuse(R"(must have one of the keys "planes" and "layers")");
+    }
+    std::uint32_t const times = item.number_or("repeat", 1);
+    if (times == 0) {
+      item.at("repeat").refuse("must not be 0");
+    }
+    std::size_t const first = layers_.size();
+    if (item.has("layers")) {
+      read(item.at("layers"));
+    } else {
+      read_layer(item);
+    }
+    std::size_t const block = layers_.size() - first;
+    if (first + block * times > kLargestLayerCount) {
+      item.refuse("makes more than " + std::to_string(kLargestLayerCount) + " layers");
+    }
+    for (std::size_t i = 0; i < block * (times - 1); ++i) {
+      layers_.emplace_back(layers_[first + i]);
+      paths_.emplace_back(paths_[first + i]);
+    }
+  }
+
+  void read_layer(JsonPlace const& item) {
+    JsonPlace const planes = item.at("planes");
+    std::size_t const count = planes.expect_array();
+    Layer layer;
+    for (std::size_t i = 0; i < count; ++i) {
+      layer.planes.push_back(read_plane(planes.at(i), layers_.size()));
+    }
+    layers_.push_back(std::move(layer));
+    paths_.push_back(item.path());
+  }
+
+  std::vector<Layer> layers_;
+  std::vector<std::string> paths_;
+};
+
+Capacity read_capacity(JsonPlace const& place) {
+  place.expect_object({"tokens"},
+                      {"sequences", "largest_round", "snapshots", "slots", "pages", "ring_pages"});
+  Capacity const fallback;
+  return {.sequences = place.number_or("sequences", fallback.sequences),
+          .tokens = place.at("tokens").number(),
+          .largest_round = place.number_or("largest_round", fallback.largest_round),
+          .snapshots = place.number_or("snapshots", fallback.snapshots),
+          .slots = place.number_or("slots", fallback.slots),
+          .pages = place.number_or("pages", fallback.pages),
+          .ring_pages = place.number_or("ring_pages", fallback.ring_pages)};
+}
+
+OperationMix read_mix(JsonPlace const& place) {
+  place.expect_object({}, {"mean_rows", "weights"});
+  OperationMix mix;
+  mix.mean_rows = place.number_or("mean_rows", mix.mean_rows);
+  if (mix.mean_rows == 0) {
+    place.at("mean_rows").refuse("must not be 0");
+  }
+  if (!place.has("weights")) {
+    return mix;
+  }
+  JsonPlace const weights = place.at("weights");
+  weights.expect_object();
+  std::uint64_t sum = 0;
+  for (auto const& [operation, value] : weights.value().items()) {
+    mix.weights.emplace_back(operation, weights.at(operation).number());
+    sum += mix.weights.back().second;
+  }
+  if (sum == 0 && !mix.weights.empty()) {
+    weights.refuse("are all 0");
+  }
+  if (sum > UINT32_MAX) {
+    weights.refuse("add up to more than " + std::to_string(UINT32_MAX));
+  }
+  return mix;
+}
+
+std::string read_name(JsonPlace const& place) {
+  std::string const& name = place.string();
+  if (name.empty() || name.size() > kLongestName ||
+      name.find_first_not_of(kNameCharacters) != std::string::npos) {
+    place.refuse("must be 1 to " + std::to_string(kLongestName) +
+                 " letters, digits, dots, dashes and underlines, is " + in_quotes(name));
+  }
+  return name;
+}
+
+/// Why `path` cannot be read; `code` is an errno.
+InputError unreadable(std::string const& path, int code) {
+  std::string line = path + ": cannot be read: " + std::generic_category().message(code);
+  std::vector<std::string> const names = built_in_geometry_names();
+  std::string const stem = std::filesystem::path(path).stem().string();
+  if (code == ENOENT && std::find(names.begin(), names.end(), stem) != names.end()) {
+    line += " (the built-in geometry is named \"" + stem + "\")";
+  }
+  return InputError(line);
+}
+
+std::string read_whole_file(std::string const& path) {
+  struct Close {
+    void operator()(std::FILE* file) const { static_cast<void>(std::fclose(file)); }
+  };
+  std::unique_ptr<std::FILE, Close> const file(std::fopen(path.c_str(), "rbe"));
+  if (file == nullptr) {
+    throw unreadable(path, errno);
+  }
+  std::string text(kLargestFile + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) {
+    throw unreadable(path, errno);  // a folder, for one, opens but does not read
+  }
+  if (text.size() > kLargestFile) {
+    throw InputError(path + ": is larger than the " + std::to_string(kLargestFile) +
+                     " bytes that a geometry file may have");
+  }
+  return text;
+}
+
+Geometry load_built_in(std::string const& name) {
+  for (unsigned i = 0; i < kEmbeddedGeometryCount; ++i) {
+    if (name == kEmbeddedGeometries[i].name) {
+      Geometry geometry = parse_geometry(kEmbeddedGeometries[i].text, "geometry " + name);
+      geometry.built_in = true;
+      return geometry;
+    }
+  }
+  std::vector<std::string> const names = built_in_geometry_names();
+  throw InputError("unknown geometry " + in_quotes(name) + did_you_mean(name, names) +
+                   "; known: " + join(names) + "; or a path that ends in .json or has a '/'");
+}
+
+bool is_path(std::string const& name_or_path) {
+  constexpr std::string_view kEnding = ".json";
+  return name_or_path.find('/') != std::string::npos ||
+         (name_or_path.size() >= kEnding.size() &&
+          name_or_path.compare(name_or_path.size() - kEnding.size(), kEnding.size(), kEnding) == 0);
+}
+
+}  // namespace
+
+std::vector<std::string> built_in_geometry_names() {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < kEmbeddedGeometryCount; ++i) {
+    names.emplace_back(kEmbeddedGeometries[i].name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Geometry load_geometry(std::string const& name_or_path) {
+  if (is_path(name_or_path)) {
+    return parse_geometry(read_whole_file(name_or_path), name_or_path);
+  }
+  return load_built_in(name_or_path);
+}
+
+Geometry parse_geometry(std::string_view json_text, std::string const& origin) {
+  nlohmann::json const document = parse_json(json_text, origin);
+  JsonPlace const root(document, origin);
+  root.expect_object({"name", "capacity", "layers"}, {"page_rows", "chunk_pages", "ranks", "mix"});
+
+  Geometry geometry;
+  geometry.name = read_name(root.at("name"));
+  Layout& layout = geometry.layout;
+  layout.page_rows = root.number_or("page_rows", layout.page_rows);
+  layout.chunk_pages = root.number_or("chunk_pages", layout.chunk_pages);
+  layout.ranks = root.number_or("ranks", layout.ranks);
+  layout.capacity = read_capacity(root.at("capacity"));
+  LayerReader reader;
+  reader.read(root.at("layers"));
+  layout.layers = reader.layers();
+  if (root.has("mix")) {
+    geometry.mix = read_mix(root.at("mix"));
+  }
+  if (Status const status = validate(layout); !status) {
+    auto const layer = static_cast<std::size_t>(status.error().layer);  // -1 becomes huge
+    std::string const where = layer < reader.paths().size() ? reader.paths()[layer] + ": " : "";
+    root.refuse(where + describe(status.error()));
+  }
+  // Everything in it was understood, so it is shallow and its strings are plain.
+  geometry.text = document.dump(-1, ' ', true);
+  return geometry;
+}
+
+std::string geometry_reference(Geometry const& geometry) {
+  return geometry.built_in ? geometry.name : geometry.text;
+}
+
+Geometry geometry_from_reference(std::string const& reference) {
+  bool const is_text = !reference.empty() && reference.front() == '{';
+  return is_text ? parse_geometry(reference, "geometry") : load_built_in(reference);
+}
+
+}  // namespace holdfast::model

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Geometries: layouts with names, read from JSON. Some are built in, users bring others as files.
+//
+//   {"name": "x", "page_rows": 4, "chunk_pages": 2, "ranks": 1,
+//    "capacity": {"sequences": 4, "tokens": 64, "largest_round": 8, "snapshots": 6,
+//                 "slots": 0, "pages": 40, "ring_pages": 0},
+//    "layers": [{"repeat": 3, "planes": [{"kind": "recurrent", "conv_segments": [8, 8, 8],
+//                                         "kernel": 4, "heads": 1, "d_k": 8, "d_v": 8}]},
+//               {"planes": [{"kind": "attention_kv", "heads": 2, "head_dim": 4, "format": "f32"},
+//                           {"kind": "latent", "width": 16},
+//                           {"kind": "indexer", "index_width": 8, "pool": 4, "key_width": 4,
+//                            "ring_rows": 16}]},
+//               {"repeat": 2, "layers": [{"planes": []}]}],
+//    "mix": {"mean_rows": 6, "weights": {"append": 30}}}
+//
+// `name`, `capacity` with `tokens`, `layers` and the sizes of addressed planes must be there; what
+// else is missing keeps the default of its field in holdfast/layout.hpp, or of the mix. Anything
+// that is not understood is refused.
+#pragma once
+
+#include <holdfast/layout.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/input_error.hpp"
+
+namespace holdfast::model {
+
+/// The operation mix that a geometry fixes.
+struct OperationMix {
+  /// Relative weights by operation name, in the order of names; empty stands for the generator's
+  /// own weights. Names are not checked here: operations are not known to geometries.
+  std::vector<std::pair<std::string, unsigned>> weights;
+  unsigned mean_rows = 5;  ///< mean length of an append; at least 1
+};
+
+struct Geometry {
+  std::string name;
+  std::string text;  ///< the JSON that it came from, on one line, keys in order
+  Layout layout;     ///< accepted by holdfast::validate
+  OperationMix mix;
+  bool built_in = false;
+};
+
+/// Names of the built-in geometries, in order.
+std::vector<std::string> built_in_geometry_names();
+
+/// Reads a built-in geometry, or a file when the argument ends in ".json" or has a '/'.
+///
+/// Errors: InputError for an unknown name, a file that cannot be read, and all that parse_geometry
+/// refuses
+Geometry load_geometry(std::string const& name_or_path);
+
+/// Reads a geometry from its text; messages begin with `origin`.
+///
+/// Errors: InputError for bad JSON (origin:line:column), for a key or value that is missing,
+/// unknown or of a wrong type (JSON path), and for a layout that holdfast::validate refuses (layer,
+/// field)
+Geometry parse_geometry(std::string_view json_text, std::string const& origin);
+
+/// What a trace writes after "geometry ": the name of a built-in one, otherwise the text.
+std::string geometry_reference(Geometry const& geometry);
+
+/// The geometry of such a reference. It never reads a file.
+///
+/// Errors: InputError for an unknown name, and all that parse_geometry refuses
+Geometry geometry_from_reference(std::string const& reference);
+
+}  // namespace holdfast::model

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of things in a program, and what an operation answers.
+#pragma once
+
+#include <cstdint>
+#include <holdfast/result.hpp>
+
+namespace holdfast::model {
+
+/// Most names of sequences, and of snapshots, in one program.
+inline constexpr std::uint32_t kNameLimit = 64;
+
+/// A sequence of a program: s0, s1, ... in the order of creation; a name is never used twice.
+struct SequenceName {
+  std::uint32_t value = 0;
+  friend bool operator==(SequenceName, SequenceName) = default;
+};
+
+/// A snapshot of a program: h0, h1, ...
+struct SnapshotName {
+  std::uint32_t value = 0;
+  friend bool operator==(SnapshotName, SnapshotName) = default;
+};
+
+/// A token id, unique in a program from 1 on: it names who wrote a row. 0 is no token.
+using Token = std::uint32_t;
+
+/// What an operation answers: an error code, or success with one number (rows, position).
+struct Observation {
+  bool ok = true;
+  ErrorCode code = ErrorCode::kInvalidArgument;  // when !ok
+  std::uint32_t value = 0;                       // when ok
+
+  friend bool operator==(Observation const& a, Observation const& b) noexcept {
+    return a.ok == b.ok && (a.ok ? a.value == b.value : a.code == b.code);
+  }
+  [[nodiscard]] static Observation success(std::uint32_t value) noexcept {
+    return {.ok = true, .value = value};
+  }
+  [[nodiscard]] static Observation failure(ErrorCode code) noexcept {
+    return {.ok = false, .code = code};
+  }
+  [[nodiscard]] bool is(ErrorCode wanted) const noexcept { return !ok && code == wanted; }
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// append: opens an append, writes all of its rows and commits it.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// append sequence=s0 rows=5 token=1 piece=0 view=0
+struct AppendOp {
+  static constexpr char const* kName = "append";
+  SequenceName sequence;
+  std::uint32_t count = 0;
+  Token token = 0;
+  std::uint32_t piece = 0;
+  std::uint32_t view = 0;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    return model.sequence(sequence).created && are_sane(count, token);
+  }
+  Observation apply(Model& model, Observation const& got) const {
+    Observation const opened =
+        model.begin(sequence, false, count, count, token, got.is(ErrorCode::kExhausted));
+    return opened.ok ? model.commit(sequence) : opened;
+  }
+  Observation run(System& system) const {
+    Observation const opened =
+        system.begin(sequence, false, count, count, token, {.piece = piece, .view = view != 0});
+    return opened.ok ? system.commit(sequence) : opened;
+  }
+  static std::optional<AppendOp> generate(GenerateContext const& context) {
+    auto const name = pick_sequence(context, SequenceWish::kAtRest);
+    if (!name) {
+      return std::nullopt;
+    }
+    std::uint32_t const rows = pick_rows(context, room_of(context.model, *name));
+    if (rows == 0 && !context.source.one_in(kNonsenseRate)) {
+      return std::nullopt;
+    }
+    return AppendOp{*name,
+                    rows,
+                    context.model.next_token(),
+                    pick_piece(context.source),
+                    context.source.one_in(4) ? 1U : 0U};
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("sequence", sequence);
+    visit("rows", count);
+    visit("token", token);
+    visit("piece", piece);
+    visit("view", view);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return count; }
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// close: tries to close the cache, which is refused while anything is alive.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// close
+struct CloseOp {
+  static constexpr char const* kName = "close";
+
+  [[nodiscard]] bool precondition(Model const& model) const { return !model.close().ok; }
+  Observation apply(Model& model, Observation const& /*got*/) const { return model.close(); }
+  Observation run(System& system) const { return system.close(); }
+  static std::optional<CloseOp> generate(GenerateContext const& context) {
+    return context.model.close().ok ? std::nullopt : std::optional{CloseOp{}};
+  }
+  template <typename Visitor>
+  void fields(Visitor& /*visit*/) {}
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// commit: ends an open append and keeps its rows.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// commit sequence=s0
+struct CommitOp {
+  static constexpr char const* kName = "commit";
+  SequenceName sequence;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    return model.sequence(sequence).created;
+  }
+  Observation apply(Model& model, Observation const& /*got*/) const {
+    return model.commit(sequence);
+  }
+  Observation run(System& system) const { return system.commit(sequence); }
+  static std::optional<CommitOp> generate(GenerateContext const& context) {
+    auto const name = pick_sequence(context, SequenceWish::kOpenAppend);
+    return name ? std::optional{CommitOp{*name}} : std::nullopt;
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("sequence", sequence);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// drop: ends an open append or round and forgets its rows.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// drop sequence=s0
+struct DropOp {
+  static constexpr char const* kName = "drop";
+  SequenceName sequence;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    return model.sequence(sequence).created;
+  }
+  Observation apply(Model& model, Observation const& /*got*/) const { return model.drop(sequence); }
+  Observation run(System& system) const { return system.drop(sequence); }
+  static std::optional<DropOp> generate(GenerateContext const& context) {
+    auto const name = pick_sequence(context, SequenceWish::kOpen);
+    return name ? std::optional{DropOp{*name}} : std::nullopt;
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("sequence", sequence);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// drop_snapshot: lets a snapshot go.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// drop_snapshot snapshot=h0
+struct DropSnapshotOp {
+  static constexpr char const* kName = "drop_snapshot";
+  SnapshotName snapshot;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    return model.snapshot_of(snapshot).created;
+  }
+  Observation apply(Model& model, Observation const& /*got*/) const {
+    return model.drop_snapshot(snapshot);
+  }
+  Observation run(System& system) const { return system.drop_snapshot(snapshot); }
+  static std::optional<DropSnapshotOp> generate(GenerateContext const& context) {
+    auto const name = pick_snapshot(context);
+    return name ? std::optional{DropSnapshotOp{*name}} : std::nullopt;
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("snapshot", snapshot);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model

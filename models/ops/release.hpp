@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// release: ends a sequence, and cancels what is open on it.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// release sequence=s0
+struct ReleaseOp {
+  static constexpr char const* kName = "release";
+  SequenceName sequence;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    return model.sequence(sequence).created;
+  }
+  Observation apply(Model& model, Observation const& /*got*/) const {
+    return model.release(sequence);
+  }
+  Observation run(System& system) const { return system.release(sequence); }
+  static std::optional<ReleaseOp> generate(GenerateContext const& context) {
+    auto const name = pick_sequence(context, SequenceWish::kLive);
+    return name ? std::optional{ReleaseOp{*name}} : std::nullopt;
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("sequence", sequence);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// rewrite: writes rows of an open round again, with new tokens.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// rewrite sequence=s0 first=1 rows=2 token=9 piece=0 view=0
+struct RewriteOp {
+  static constexpr char const* kName = "rewrite";
+  SequenceName sequence;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  Token token = 0;
+  std::uint32_t piece = 0;
+  std::uint32_t view = 0;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    // A round that is open takes its own rows only; what is not open must answer that it is stale.
+    ModelSequence const& known = model.sequence(sequence);
+    std::uint32_t const rows = known.open.open ? known.open.rows : model.shape().capacity.tokens;
+    std::uint32_t const written = known.open.open ? known.open.written : rows;
+    return known.created && count != 0 && first <= written && first <= rows &&
+           count <= rows - first && are_sane(count, token);
+  }
+  Observation apply(Model& model, Observation const& /*got*/) const {
+    return model.rewrite(sequence, first, count, token);
+  }
+  Observation run(System& system) const {
+    return system.rewrite(sequence, first, count, token, {.piece = piece, .view = view != 0});
+  }
+  static std::optional<RewriteOp> generate(GenerateContext const& context) {
+    auto const name = pick_sequence(context, SequenceWish::kOpenRound);
+    if (!name) {
+      return std::nullopt;
+    }
+    OpenHandle const& open = context.model.sequence(*name).open;
+    if (!open.open || !open.round || open.rows == 0) {
+      return std::nullopt;
+    }
+    Source& source = context.source;
+    std::uint32_t const first = source.below(std::min(open.written, open.rows - 1) + 1);
+    return RewriteOp{*name,
+                     first,
+                     source.between(1, open.rows - first),
+                     context.model.next_token(),
+                     pick_piece(source),
+                     source.one_in(4) ? 1U : 0U};
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("sequence", sequence);
+    visit("first", first);
+    visit("rows", count);
+    visit("token", token);
+    visit("piece", piece);
+    visit("view", view);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return count; }
+};
+
+}  // namespace holdfast::model

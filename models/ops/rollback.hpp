@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// rollback: a sequence becomes what a snapshot holds, its own or another's.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// rollback sequence=s0 snapshot=h0
+struct RollbackOp {
+  static constexpr char const* kName = "rollback";
+  SequenceName sequence;
+  SnapshotName snapshot;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    return model.sequence(sequence).created && model.snapshot_of(snapshot).created;
+  }
+  Observation apply(Model& model, Observation const& /*got*/) const {
+    return model.rollback(sequence, snapshot);
+  }
+  Observation run(System& system) const { return system.rollback(sequence, snapshot); }
+  static std::optional<RollbackOp> generate(GenerateContext const& context) {
+    auto const name = pick_sequence(context, SequenceWish::kAtRest);
+    auto const snapshot = pick_snapshot(context);
+    return name && snapshot ? std::optional{RollbackOp{*name, *snapshot}} : std::nullopt;
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("sequence", sequence);
+    visit("snapshot", snapshot);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// snapshot: makes a restore point of a sequence under the next name.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// snapshot sequence=s0 snapshot=h0
+struct SnapshotOp {
+  static constexpr char const* kName = "snapshot";
+  SequenceName sequence;
+  SnapshotName snapshot;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    return model.sequence(sequence).created && !model.snapshot_of(snapshot).created;
+  }
+  Observation apply(Model& model, Observation const& /*got*/) const {
+    return model.snapshot(sequence, snapshot);
+  }
+  Observation run(System& system) const { return system.snapshot(sequence, snapshot); }
+  static std::optional<SnapshotOp> generate(GenerateContext const& context) {
+    auto const name = pick_sequence(context, SequenceWish::kAtRest);
+    if (!name || context.model.next_snapshot() >= kNameLimit) {
+      return std::nullopt;
+    }
+    return SnapshotOp{*name, {context.model.next_snapshot()}};
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("sequence", sequence);
+    visit("snapshot", snapshot);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// truncate: shortens a sequence, or is refused with nothing changed.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// truncate sequence=s0 length=3
+struct TruncateOp {
+  static constexpr char const* kName = "truncate";
+  SequenceName sequence;
+  std::uint32_t length = 0;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    return model.sequence(sequence).created;
+  }
+  Observation apply(Model& model, Observation const& /*got*/) const {
+    return model.truncate(sequence, length);
+  }
+  Observation run(System& system) const { return system.truncate(sequence, length); }
+  static std::optional<TruncateOp> generate(GenerateContext const& context) {
+    auto const name = pick_sequence(context, SequenceWish::kAtRest);
+    return name ? std::optional{TruncateOp{*name, pick_length(context, *name)}} : std::nullopt;
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("sequence", sequence);
+    visit("length", length);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model

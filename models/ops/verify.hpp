@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// verify: opens a round and writes its first rows; accept or drop ends it.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// verify sequence=s0 rows=5 written=5 token=1 piece=0 view=0
+struct VerifyOp {
+  static constexpr char const* kName = "verify";
+  SequenceName sequence;
+  std::uint32_t count = 0;
+  std::uint32_t written = 0;
+  Token token = 0;
+  std::uint32_t piece = 0;
+  std::uint32_t view = 0;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    return model.sequence(sequence).created && written <= count && are_sane(count, token);
+  }
+  Observation apply(Model& model, Observation const& got) const {
+    return model.begin(sequence, true, count, written, token, got.is(ErrorCode::kExhausted));
+  }
+  Observation run(System& system) const {
+    return system.begin(sequence, true, count, written, token, {.piece = piece, .view = view != 0});
+  }
+  static std::optional<VerifyOp> generate(GenerateContext const& context) {
+    auto const name = pick_sequence(context, SequenceWish::kAtRest);
+    if (!name) {
+      return std::nullopt;
+    }
+    Source& source = context.source;
+    std::uint32_t const largest = context.model.shape().capacity.largest_round;
+    std::uint32_t const room = room_of(context.model, *name);
+    std::uint32_t const rows = source.one_in(kNonsenseRate)
+                                   ? source.below(largest + 2)
+                                   : std::min(room, source.below(largest + 1));
+    std::uint32_t const written = source.one_in(8) ? source.below(rows + 1) : rows;
+    return VerifyOp{*name,
+                    rows,
+                    written,
+                    context.model.next_token(),
+                    pick_piece(source),
+                    source.one_in(4) ? 1U : 0U};
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("sequence", sequence);
+    visit("rows", count);
+    visit("written", written);
+    visit("token", token);
+    visit("piece", piece);
+    visit("view", view);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return written; }
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference model's answers.
+#include "models/reference/model.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "models/input_error.hpp"
+
+namespace holdfast::model {
+namespace {
+
+constexpr std::uint32_t kWidestRow = 4096;  // elements that make_key's buffer takes
+
+std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Reads one plane spec into the shape; one overload a spec.
+struct ShapeReader {
+  ModelShape& shape;
+  std::uint32_t layer;
+
+  void operator()(AttentionKvSpec const& spec) const {
+    add({.kind = PlaneKind::kAttentionKv,
+         .layer = layer,
+         .elements = 2 * spec.heads * spec.head_dim,
+         .parts = 2},
+        kRingLimit);
+  }
+  void operator()(LatentSpec const& spec) const {
+    add({.kind = PlaneKind::kLatent, .layer = layer, .elements = spec.width}, kRingLimit);
+  }
+  void operator()(IndexerSpec const& spec) const {
+    std::uint32_t ring = 0;
+    while (ring < shape.rings.size() &&
+           (shape.rings[ring].pool != spec.pool || shape.rings[ring].rows != spec.ring_rows)) {
+      ++ring;
+    }
+    if (ring == shape.rings.size()) {
+      if (ring == kRingLimit) {
+        throw InputError("layout: more than 4 different tail rings are not modelled");
+      }
+      shape.rings.push_back({spec.pool, spec.ring_rows});
+    }
+    PlaneShape plane{.kind = PlaneKind::kPoolKeys,
+                     .layer = layer,
+                     .elements = spec.key_width,
+                     .pool = spec.pool,
+                     .key_width = spec.key_width,
+                     .ring_rows = spec.ring_rows};
+    add(plane, ring);
+    plane.kind = PlaneKind::kTailRing;
+    plane.elements = spec.index_width;
+    add(plane, ring);
+  }
+  void operator()(RecurrentSpec const& spec) const {
+    StateShape state{.layer = layer, .heads = spec.heads, .d_k = spec.d_k, .d_v = spec.d_v};
+    for (std::uint32_t const segment : spec.conv_segments) {
+      state.channels += segment;
+    }
+    state.window = state.channels == 0 ? 0 : spec.kernel - 1;
+    shape.states.push_back(state);
+    shape.state_offsets.push_back(shape.state_elements);
+    shape.state_elements += state.elements();
+  }
+
+  void add(PlaneShape const& plane, std::uint32_t ring) const {
+    if (plane.elements > kWidestRow) {
+      throw InputError("layout: layer " + std::to_string(layer) +
+                       ": rows of more than 4096 elements are not modelled");
+    }
+    shape.planes.push_back(plane);
+    shape.ring_of_plane.push_back(ring);
+  }
+};
+
+}  // namespace
+
+std::uint32_t ModelShape::find(PlaneKind kind, std::uint32_t layer) const noexcept {
+  for (std::uint32_t i = 0; i < planes.size(); ++i) {
+    if (planes[i].kind == kind && planes[i].layer == layer) {
+      return i;
+    }
+  }
+  return UINT32_MAX;
+}
+
+ModelShape make_model_shape(Layout const& layout) {
+  ModelShape shape;
+  shape.capacity = layout.capacity;
+  shape.page_rows = layout.page_rows;
+  for (std::uint32_t layer = 0; layer < layout.layers.size(); ++layer) {
+    for (PlaneSpec const& spec : layout.layers[layer].planes) {
+      std::visit(ShapeReader{shape, layer}, spec);
+    }
+  }
+  return shape;
+}
+
+Model::Model(ModelShape shape)
+    : shape_{std::move(shape)}, sequences_(kNameLimit), snapshots_(kNameLimit) {
+  reset();
+}
+
+void Model::reset() {
+  for (std::uint32_t i = 0; i < next_sequence_; ++i) {
+    sequences_[i].created = sequences_[i].live = sequences_[i].open.open = false;
+  }
+  for (std::uint32_t i = 0; i < next_snapshot_; ++i) {
+    snapshots_[i].created = snapshots_[i].live = false;
+  }
+  free_histories_.clear();
+  for (std::uint32_t i = 0; i < histories_.size(); ++i) {
+    free_histories_.push_back(i);
+  }
+  live_sequences_.clear();
+  live_snapshots_.clear();
+  log_.clear();
+  next_sequence_ = 0;
+  next_snapshot_ = 0;
+  next_token_ = 1;
+  operation_ = 0;
+}
+
+std::uint32_t Model::take_history() {
+  if (free_histories_.empty()) {
+    histories_.emplace_back();
+    return static_cast<std::uint32_t>(histories_.size() - 1);
+  }
+  std::uint32_t const index = free_histories_.back();
+  free_histories_.pop_back();
+  return index;
+}
+
+void Model::copy_history(std::uint32_t from, std::uint32_t to) {
+  histories_[to].tokens.assign(histories_[from].tokens.begin(), histories_[from].tokens.end());
+  histories_[to].state.assign(histories_[from].state.begin(), histories_[from].state.end());
+  histories_[to].lo = histories_[from].lo;
+}
+
+HistoryView Model::view(History const& history, std::uint32_t plane) const noexcept {
+  std::uint32_t const ring = shape_.ring_of_plane[plane];
+  return {.tokens = history.tokens, .lo = ring == kRingLimit ? 0 : history.lo[ring]};
+}
+
+TokenRecord const* Model::record_of(Token token) const noexcept {
+  return token != 0 && token < log_.size() && log_[token].position != UINT32_MAX ? &log_[token]
+                                                                                 : nullptr;
+}
+
+void Model::log_written(SequenceName name, Token token, std::uint32_t position) {
+  next_token_ = std::max(next_token_, token + 1);
+  if (keeps_log_) {
+    if (log_.size() <= token) {
+      log_.resize(token + 1, TokenRecord{.position = UINT32_MAX});
+    }
+    log_[token] = {.sequence = name.value, .position = position, .written_by = operation_};
+  }
+}
+
+void Model::log_removed(std::span<Token const> tokens) {
+  if (!keeps_log_) {
+    return;
+  }
+  for (Token const token : tokens) {
+    if (token < log_.size() && log_[token].removed_by == UINT32_MAX) {
+      log_[token].removed_by = operation_;
+    }
+  }
+}
+
+Observation Model::check_live(SequenceName name) const noexcept {
+  return sequences_[name.value].live ? Observation{} : Observation::failure(ErrorCode::kStale);
+}
+
+Observation Model::check_at_rest(SequenceName name) const noexcept {
+  if (!sequences_[name.value].live) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  return sequences_[name.value].open.open ? Observation::failure(ErrorCode::kBusy) : Observation{};
+}
+
+std::uint32_t Model::slots_held() const noexcept {
+  std::uint32_t slots = static_cast<std::uint32_t>(live_snapshots_.size() + live_sequences_.size());
+  for (std::uint32_t const name : live_sequences_) {
+    OpenHandle const& open = sequences_[name].open;
+    slots += !open.open ? 0 : open.round ? open.rows : 1;
+  }
+  return slots;
+}
+
+Observation Model::create(SequenceName name, bool exhausted) {
+  if (live_sequences_.size() >= shape_.capacity.sequences) {
+    return Observation::failure(ErrorCode::kExhausted);
+  }
+  bool const fits =
+      shape_.states.empty() || shape_.capacity.slots == 0 || slots_held() < shape_.capacity.slots;
+  if (exhausted && !fits) {
+    return Observation::failure(ErrorCode::kExhausted);
+  }
+  ModelSequence& fresh = sequences_[name.value];
+  fresh.created = fresh.live = true;
+  fresh.open.open = false;
+  fresh.history = take_history();
+  History& history = histories_[fresh.history];
+  history.tokens.clear();
+  history.state.assign(shape_.state_elements, 0.0F);
+  history.lo.fill(0);
+  live_sequences_.push_back(name.value);
+  next_sequence_ = std::max(next_sequence_, name.value + 1);
+  return Observation::success(0);
+}
+
+/// Whether the begin must succeed: even if nothing at all were shared there would be room.
+bool Model::begin_fits(SequenceName name, bool round, std::uint32_t rows) const noexcept {
+  Capacity const& capacity = shape_.capacity;
+  if (!shape_.states.empty() && capacity.slots != 0 &&
+      slots_held() + (round ? rows : 1) > capacity.slots) {
+    return false;
+  }
+  if (capacity.pages == 0 && capacity.ring_pages == 0) {
+    return true;
+  }
+  // One page for each page_rows rows of each holder, one more for a copy; pool keys need fewer.
+  std::uint32_t pages = 1;
+  std::uint32_t ring_pages = 0;
+  for (std::uint32_t const live : live_sequences_) {
+    ModelSequence const& sequence = sequences_[live];
+    auto const length = static_cast<std::uint32_t>(history(sequence).tokens.size());
+    std::uint32_t const open = live == name.value   ? rows
+                               : sequence.open.open ? sequence.open.rows
+                                                    : 0;
+    pages += ceil_div(length + open, shape_.page_rows);
+    for (ModelShape::Ring const& ring : shape_.rings) {
+      ring_pages = std::max(ring_pages, ring.rows / shape_.page_rows);
+    }
+  }
+  for (std::uint32_t const live : live_snapshots_) {
+    pages += ceil_div(static_cast<std::uint32_t>(history(snapshots_[live]).tokens.size()),
+                      shape_.page_rows);
+  }
+  ring_pages = (ring_pages + 1) * static_cast<std::uint32_t>(live_sequences_.size()) +
+               static_cast<std::uint32_t>(live_snapshots_.size());
+  return (capacity.pages == 0 || pages <= capacity.pages) &&
+         (capacity.ring_pages == 0 || ring_pages <= capacity.ring_pages);
+}
+
+Observation Model::begin(SequenceName name,
+                         bool round,
+                         std::uint32_t rows,
+                         std::uint32_t written,
+                         Token token,
+                         bool exhausted) {
+  next_token_ = std::max(next_token_, token + rows);
+  if (Observation const rest = check_at_rest(name); !rest.ok) {
+    return rest;
+  }
+  if (round ? rows > shape_.capacity.largest_round : rows == 0) {
+    return Observation::failure(ErrorCode::kInvalidArgument);
+  }
+  if (position(name) + rows > shape_.capacity.tokens) {
+    return Observation::failure(ErrorCode::kTooLong);
+  }
+  if (exhausted && !begin_fits(name, round, rows)) {
+    return Observation::failure(ErrorCode::kExhausted);
+  }
+  OpenHandle& open = sequences_[name.value].open;
+  open.open = true;
+  open.round = round;
+  open.rows = rows;
+  open.written = written;
+  open.tokens.resize(rows);
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    open.tokens[i] = token + i;
+    log_written(name, token + i, position(name) + i);
+  }
+  return Observation::success(rows);
+}
+
+Observation Model::rewrite(SequenceName name,
+                           std::uint32_t first,
+                           std::uint32_t count,
+                           Token token) {
+  next_token_ = std::max(next_token_, token + count);
+  OpenHandle& open = sequences_[name.value].open;
+  if (!sequences_[name.value].live || !open.open || !open.round) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  if (first > open.written || count > open.rows - first) {
+    return Observation::failure(ErrorCode::kInvalidArgument);
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    log_removed({&open.tokens[first + i], 1});
+    open.tokens[first + i] = token + i;
+    log_written(name, token + i, position(name) + first + i);
+  }
+  open.written = std::max(open.written, first + count);
+  return Observation::success(count);
+}
+
+void Model::close_handle(SequenceName name, std::uint32_t keep) {
+  ModelSequence& sequence = sequences_[name.value];
+  OpenHandle& open = sequence.open;
+  History& history = histories_[sequence.history];
+  auto const base = static_cast<std::uint32_t>(history.tokens.size());
+  for (std::uint32_t i = 0; i < keep; ++i) {
+    history.tokens.push_back(open.tokens[i]);
+    for (std::uint32_t s = 0; s < shape_.states.size(); ++s) {
+      float* const state = history.state.data() + shape_.state_offsets[s];
+      advance_state(shape_.states[s], open.tokens[i], state, state);
+    }
+  }
+  log_removed(std::span{open.tokens}.subspan(keep));
+  std::uint32_t const reached = base + open.written;
+  for (std::uint32_t ring = 0; ring < shape_.rings.size(); ++ring) {
+    auto const [pool, rows] = shape_.rings[ring];
+    std::uint32_t lo = reached > rows ? reached - rows : 0;
+    if (keep == 0 && !open.round) {
+      lo = std::min(lo, base / pool * pool);
+    }
+    history.lo[ring] = std::max(history.lo[ring], lo);
+  }
+  open.open = false;
+}
+
+Observation Model::commit(SequenceName name) {
+  OpenHandle const& open = sequences_[name.value].open;
+  if (!sequences_[name.value].live || !open.open || open.round) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  if (open.written < open.rows) {
+    return Observation::failure(ErrorCode::kIncomplete);
+  }
+  close_handle(name, open.rows);
+  return Observation::success(0);
+}
+
+Observation Model::drop(SequenceName name) {
+  if (!sequences_[name.value].live || !sequences_[name.value].open.open) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  close_handle(name, 0);
+  return Observation::success(0);
+}
+
+Observation Model::accept(SequenceName name, std::uint32_t keep) {
+  OpenHandle const& open = sequences_[name.value].open;
+  if (!sequences_[name.value].live || !open.open || !open.round) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  if (keep > open.rows) {
+    return Observation::failure(ErrorCode::kInvalidArgument);
+  }
+  if (keep > open.written) {
+    return Observation::failure(ErrorCode::kIncomplete);
+  }
+  close_handle(name, keep);
+  return Observation::success(keep);
+}
+
+Observation Model::snapshot(SequenceName name, SnapshotName snapshot) {
+  if (Observation const rest = check_at_rest(name); !rest.ok) {
+    return rest;
+  }
+  if (live_snapshots_.size() >= shape_.capacity.snapshots) {
+    return Observation::failure(ErrorCode::kExhausted);
+  }
+  ModelSnapshot& fresh = snapshots_[snapshot.value];
+  fresh.created = fresh.live = true;
+  fresh.history = take_history();
+  copy_history(sequences_[name.value].history, fresh.history);
+  History& held = histories_[fresh.history];
+  for (std::uint32_t ring = 0; ring < shape_.rings.size(); ++ring) {
+    std::uint32_t const pool = shape_.rings[ring].pool;
+    held.lo[ring] =
+        static_cast<std::uint32_t>(held.tokens.size()) / pool * pool;  // the live rows, no more
+  }
+  live_snapshots_.push_back(snapshot.value);
+  next_snapshot_ = std::max(next_snapshot_, snapshot.value + 1);
+  return Observation::success(position(name));
+}
+
+Observation Model::drop_snapshot(SnapshotName snapshot) {
+  ModelSnapshot& held = snapshots_[snapshot.value];
+  if (!held.live) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  held.live = false;
+  free_histories_.push_back(held.history);
+  std::erase(live_snapshots_, snapshot.value);
+  return Observation::success(0);
+}
+
+Observation Model::rollback(SequenceName name, SnapshotName snapshot) {
+  if (Observation const rest = check_at_rest(name); !rest.ok) {
+    return rest;
+  }
+  if (!snapshots_[snapshot.value].live) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  if (keeps_log_) {
+    auto const& held = history(snapshots_[snapshot.value]).tokens;
+    auto const& own = history(sequences_[name.value]).tokens;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (i >= held.size() || held[i] != own[i]) {
+        log_removed({&own[i], 1});
+      }
+    }
+  }
+  copy_history(snapshots_[snapshot.value].history, sequences_[name.value].history);
+  return Observation::success(position(name));
+}
+
+Observation Model::fork(SnapshotName snapshot, SequenceName name) {
+  if (!snapshots_[snapshot.value].live) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  if (live_sequences_.size() >= shape_.capacity.sequences) {
+    return Observation::failure(ErrorCode::kExhausted);
+  }
+  ModelSequence& fresh = sequences_[name.value];
+  fresh.created = fresh.live = true;
+  fresh.open.open = false;
+  fresh.history = take_history();
+  copy_history(snapshots_[snapshot.value].history, fresh.history);
+  live_sequences_.push_back(name.value);
+  next_sequence_ = std::max(next_sequence_, name.value + 1);
+  return Observation::success(position(name));
+}
+
+Observation Model::can_truncate(SequenceName name, std::uint32_t length) const {
+  if (Observation const rest = check_at_rest(name); !rest.ok) {
+    return rest;
+  }
+  std::uint32_t const own = position(name);
+  if (length > own) {
+    return Observation::failure(ErrorCode::kInvalidArgument);
+  }
+  if (length == own) {
+    return Observation::success(length);
+  }
+  if (!shape_.states.empty()) {
+    return Observation::failure(ErrorCode::kRefused);
+  }
+  for (std::uint32_t ring = 0; ring < shape_.rings.size(); ++ring) {
+    std::uint32_t const first = length / shape_.rings[ring].pool * shape_.rings[ring].pool;
+    if (first != length && first < history(sequence(name)).lo[ring]) {
+      return Observation::failure(ErrorCode::kRefused);
+    }
+  }
+  return Observation::success(length);
+}
+
+Observation Model::truncate(SequenceName name, std::uint32_t length) {
+  Observation const answer = can_truncate(name, length);
+  if (!answer.ok || length == position(name)) {
+    return answer;
+  }
+  History& own = histories_[sequences_[name.value].history];
+  log_removed(std::span{own.tokens}.subspan(length));
+  own.tokens.resize(length);
+  for (std::uint32_t& lo : own.lo) {
+    lo = std::min(lo, length);
+  }
+  return answer;
+}
+
+Observation Model::release(SequenceName name) {
+  ModelSequence& sequence = sequences_[name.value];
+  if (!sequence.live) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  if (sequence.open.open) {
+    log_removed(sequence.open.tokens);
+  }
+  log_removed(history(sequence).tokens);
+  sequence.live = sequence.open.open = false;
+  free_histories_.push_back(sequence.history);
+  std::erase(live_sequences_, name.value);
+  return Observation::success(0);
+}
+
+Observation Model::close() const {
+  return live_sequences_.empty() && live_snapshots_.empty()
+             ? Observation::success(0)
+             : Observation::failure(ErrorCode::kBusy);
+}
+
+}  // namespace holdfast::model

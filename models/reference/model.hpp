@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference model: a second implementation of the public interface, dumb on purpose. It keeps
+// token histories by value, shares nothing, and predicts every answer that follows from meaning.
+// For exhaustion it gives a bound - what fits must succeed - and adopts the outcome beyond it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <holdfast/layout.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/observation.hpp"
+#include "models/reference/planes.hpp"
+
+namespace holdfast::model {
+
+/// Most different tail rings of one layout that the model tells apart.
+inline constexpr std::uint32_t kRingLimit = 4;
+
+/// A layout as the model reads it: planes and states by layer, nothing of pages but the capacities.
+struct ModelShape {
+  std::vector<PlaneShape> planes;  // pool keys carry their ring's fields
+  std::vector<std::uint32_t>
+      ring_of_plane;  // index of the plane's ring, by plane; kRingLimit for none
+  std::vector<StateShape> states;
+  std::vector<std::uint32_t> state_offsets;  // in elements, by state
+  std::uint32_t state_elements = 0;
+  struct Ring {
+    std::uint32_t pool;
+    std::uint32_t rows;
+  };
+  std::vector<Ring> rings;
+  Capacity capacity;  // zeros replaced by the worst case
+  std::uint32_t page_rows = 0;
+
+  /// Index in `planes`; UINT32_MAX when the layer has no such plane.
+  [[nodiscard]] std::uint32_t find(PlaneKind kind, std::uint32_t layer) const noexcept;
+};
+
+/// Throws InputError for what the model cannot follow (rows too wide, too many rings).
+[[nodiscard]] ModelShape make_model_shape(Layout const& layout);
+
+/// A token history and what follows from it that is not a pure function of the tokens.
+struct History {
+  std::vector<Token> tokens;
+  std::vector<float> state;                  // after all tokens, in slot order
+  std::array<std::uint32_t, kRingLimit> lo;  // residency of each ring
+};
+
+/// The open handle of a sequence.
+struct OpenHandle {
+  bool open = false;
+  bool round = false;
+  std::uint32_t rows = 0;
+  std::uint32_t written = 0;
+  std::vector<Token> tokens;  // [rows]
+};
+
+/// One sequence of a program.
+struct ModelSequence {
+  bool created = false;
+  bool live = false;
+  std::uint32_t history = 0;
+  OpenHandle open;
+};
+
+/// One snapshot of a program.
+struct ModelSnapshot {
+  bool created = false;
+  bool live = false;
+  std::uint32_t history = 0;
+};
+
+/// Who wrote a token, and what removed it; kept only when asked for.
+struct TokenRecord {
+  std::uint32_t sequence = 0;
+  std::uint32_t position = 0;
+  std::uint32_t written_by = 0;           // operation
+  std::uint32_t removed_by = UINT32_MAX;  // operation; UINT32_MAX: still there
+};
+
+/// The model. Operations are named as in the traces; `exhausted` says that the system reported
+/// kExhausted.
+class Model {
+ public:
+  explicit Model(ModelShape shape);
+  /// Forgets everything; keeps its memory.
+  void reset();
+  /// From now on notes who wrote and who removed each token.
+  void keep_log() { keeps_log_ = true; }
+  void set_operation(std::uint32_t index) noexcept { operation_ = index; }
+
+  Observation create(SequenceName name, bool exhausted);
+  Observation begin(SequenceName name,
+                    bool round,
+                    std::uint32_t rows,
+                    std::uint32_t written,
+                    Token token,
+                    bool exhausted);
+  Observation rewrite(SequenceName name, std::uint32_t first, std::uint32_t count, Token token);
+  Observation commit(SequenceName name);
+  Observation drop(SequenceName name);
+  Observation accept(SequenceName name, std::uint32_t keep);
+  Observation snapshot(SequenceName name, SnapshotName snapshot);
+  Observation drop_snapshot(SnapshotName snapshot);
+  Observation rollback(SequenceName name, SnapshotName snapshot);
+  Observation fork(SnapshotName snapshot, SequenceName name);
+  Observation can_truncate(SequenceName name, std::uint32_t length) const;
+  Observation truncate(SequenceName name, std::uint32_t length);
+  Observation release(SequenceName name);
+  Observation close() const;
+
+  [[nodiscard]] ModelShape const& shape() const noexcept { return shape_; }
+  [[nodiscard]] ModelSequence const& sequence(SequenceName name) const noexcept {
+    return sequences_[name.value];
+  }
+  [[nodiscard]] ModelSnapshot const& snapshot_of(SnapshotName name) const noexcept {
+    return snapshots_[name.value];
+  }
+  [[nodiscard]] History const& history(ModelSequence const& sequence) const noexcept {
+    return histories_[sequence.history];
+  }
+  [[nodiscard]] History const& history(ModelSnapshot const& snapshot) const noexcept {
+    return histories_[snapshot.history];
+  }
+  [[nodiscard]] std::uint32_t position(SequenceName name) const noexcept {
+    return static_cast<std::uint32_t>(history(sequence(name)).tokens.size());
+  }
+  /// What a reference plane needs of a history, for one plane of the shape.
+  [[nodiscard]] HistoryView view(History const& history, std::uint32_t plane) const noexcept;
+  [[nodiscard]] std::span<std::uint32_t const> live_sequences() const noexcept {
+    return live_sequences_;
+  }
+  [[nodiscard]] std::span<std::uint32_t const> live_snapshots() const noexcept {
+    return live_snapshots_;
+  }
+  [[nodiscard]] std::uint32_t next_sequence() const noexcept { return next_sequence_; }
+  [[nodiscard]] std::uint32_t next_snapshot() const noexcept { return next_snapshot_; }
+  /// First token id that no operation has used.
+  [[nodiscard]] Token next_token() const noexcept { return next_token_; }
+  /// nullptr when the log is not kept or the token is unknown.
+  [[nodiscard]] TokenRecord const* record_of(Token token) const noexcept;
+
+ private:
+  [[nodiscard]] Observation check_live(SequenceName name) const noexcept;
+  [[nodiscard]] Observation check_at_rest(SequenceName name) const noexcept;
+  [[nodiscard]] bool begin_fits(SequenceName name, bool round, std::uint32_t rows) const noexcept;
+  [[nodiscard]] std::uint32_t slots_held() const noexcept;
+  void close_handle(SequenceName name, std::uint32_t keep);
+  std::uint32_t take_history();
+  void copy_history(std::uint32_t from, std::uint32_t to);
+  void log_written(SequenceName name, Token token, std::uint32_t position);
+  void log_removed(std::span<Token const> tokens);
+
+  ModelShape shape_;
+  std::vector<ModelSequence> sequences_;  // [kNameLimit]
+  std::vector<ModelSnapshot> snapshots_;  // [kNameLimit]
+  std::vector<History> histories_;
+  std::vector<std::uint32_t> free_histories_;
+  std::vector<std::uint32_t> live_sequences_;
+  std::vector<std::uint32_t> live_snapshots_;
+  std::vector<TokenRecord> log_;
+  std::uint32_t next_sequence_ = 0;
+  std::uint32_t next_snapshot_ = 0;
+  Token next_token_ = 1;
+  std::uint32_t operation_ = 0;
+  bool keeps_log_ = false;
+};
+
+}  // namespace holdfast::model

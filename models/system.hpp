@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The system under test, as operations see it; caches other than ours can be put behind it.
+#pragma once
+
+#include "models/engine/toy_engine.hpp"
+#include "models/observation.hpp"
+
+namespace holdfast::model {
+
+/// One call an operation. Names are those of the program; a name that was never created answers
+/// kStale.
+class System {
+ public:
+  System() = default;
+  System(System const&) = delete;
+  System& operator=(System const&) = delete;
+  virtual ~System() = default;
+
+  virtual Observation create(SequenceName name) = 0;
+  /// Opens an append or a round and writes its first `written` rows, tokens from `token` on.
+  virtual Observation begin(SequenceName name,
+                            bool round,
+                            std::uint32_t rows,
+                            std::uint32_t written,
+                            Token token,
+                            WriteStyle style) = 0;
+  virtual Observation rewrite(SequenceName name,
+                              std::uint32_t first,
+                              std::uint32_t count,
+                              Token token,
+                              WriteStyle style) = 0;
+  virtual Observation commit(SequenceName name) = 0;
+  virtual Observation drop(SequenceName name) = 0;
+  virtual Observation accept(SequenceName name, std::uint32_t keep) = 0;
+  virtual Observation snapshot(SequenceName name, SnapshotName snapshot) = 0;
+  virtual Observation drop_snapshot(SnapshotName snapshot) = 0;
+  virtual Observation rollback(SequenceName name, SnapshotName snapshot) = 0;
+  virtual Observation fork(SnapshotName snapshot, SequenceName name) = 0;
+  virtual Observation can_truncate(SequenceName name, std::uint32_t length) = 0;
+  virtual Observation truncate(SequenceName name, std::uint32_t length) = 0;
+  virtual Observation release(SequenceName name) = 0;
+  /// Tries to close the cache while it may have live handles; a program goes on only after kBusy.
+  virtual Observation close() = 0;
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// Printer and parser of traces; both go through the operations' field lists.
+#include "models/trace.hpp"
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "models/input_error.hpp"
+
+namespace holdfast::model {
+namespace {
+
+constexpr std::string_view kVersionWord = "holdfast-trace";
+constexpr std::uint32_t kVersion = 1;
+
+void append_number(std::string& text, std::uint32_t value) {
+  char digits[16];
+  auto const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  text.append(digits, end);
+}
+
+/// Prints fields as " name=value".
+struct FieldPrinter {
+  std::string& text;
+
+  void operator()(char const* name, std::uint32_t& value) const { print(name, "", value); }
+  void operator()(char const* name, SequenceName& value) const { print(name, "s", value.value); }
+  void operator()(char const* name, SnapshotName& value) const { print(name, "h", value.value); }
+  void print(char const* name, char const* prefix, std::uint32_t value) const {
+    text += ' ';
+    text += name;
+    text += '=';
+    text += prefix;
+    append_number(text, value);
+  }
+};
+
+/// One line that is being read; every complaint says where.
+class LineReader {
+ public:
+  LineReader(std::string_view line, std::string const& origin, std::size_t number)
+      : line_{line}, origin_{origin}, number_{number} {}
+
+  [[noreturn]] void fail(std::size_t column, std::string const& what) const {
+    throw InputError(origin_ + ":" + std::to_string(number_) + ":" + std::to_string(column + 1) +
+                     ": " + what);
+  }
+  void skip_spaces() {
+    while (at_ < line_.size() && line_[at_] == ' ') {
+      ++at_;
+    }
+  }
+  std::string_view word() {
+    skip_spaces();
+    start_ = at_;
+    while (at_ < line_.size() && line_[at_] != ' ') {
+      ++at_;
+    }
+    return line_.substr(start_, at_ - start_);
+  }
+  std::string_view rest() {
+    skip_spaces();
+    start_ = at_;
+    return line_.substr(std::exchange(at_, line_.size()));
+  }
+  void expect_end() {
+    if (std::string_view const extra = word(); !extra.empty()) {
+      fail(start_, "unexpected '" + std::string{extra} + "'");
+    }
+  }
+  [[nodiscard]] std::size_t start() const { return start_; }
+  std::uint32_t number(std::string_view text, std::size_t column, char const* field) const {
+    std::uint32_t value = 0;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+      fail(column, "'" + std::string{text} + "' is no number for '" + field + "'");
+    }
+    return value;
+  }
+
+ private:
+  std::string_view line_;
+  std::string const& origin_;
+  std::size_t number_;
+  std::size_t at_ = 0;
+  std::size_t start_ = 0;
+};
+
+/// Reads fields in their order.
+struct FieldParser {
+  LineReader& reader;
+
+  void operator()(char const* name, std::uint32_t& value) const { value = read(name, ""); }
+  void operator()(char const* name, SequenceName& value) const {
+    value.value = read_name(name, "s");
+  }
+  void operator()(char const* name, SnapshotName& value) const {
+    value.value = read_name(name, "h");
+  }
+
+  std::uint32_t read_name(char const* name, std::string_view prefix) const {
+    std::uint32_t const value = read(name, prefix);
+    if (value >= kNameLimit) {
+      reader.fail(reader.start(),
+                  "'" + std::string{name} + "' goes past the last name " + std::string{prefix} +
+                      std::to_string(kNameLimit - 1));
+    }
+    return value;
+  }
+  std::uint32_t read(char const* name, std::string_view prefix) const {
+    std::string_view word = reader.word();
+    std::size_t column = reader.start();
+    std::string const wanted = std::string{name} + "=" + std::string{prefix};
+    if (word.substr(0, wanted.size()) != wanted) {
+      reader.fail(column,
+                  word.empty() ? "the field '" + wanted + "...' is missing"
+                               : "expected '" + wanted + "...', found '" + std::string{word} + "'");
+    }
+    return reader.number(word.substr(wanted.size()), column + wanted.size(), name);
+  }
+};
+
+template <std::uint32_t I = 0>
+bool parse_kind(std::string_view name, LineReader& reader, AnyOp& op) {
+  if constexpr (I < AllOps::kCount) {
+    if (name != AllOps::kNames[I]) {
+      return parse_kind<I + 1>(name, reader, op);
+    }
+    FieldParser parser{reader};
+    op.emplace<I>().fields(parser);
+    return true;
+  } else {
+    return false;
+  }
+}
+
+/// Splits a text into lines and numbers them.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : text_{text} {}
+  bool next(std::string_view& line) {
+    if (text_.empty()) {
+      return false;
+    }
+    std::size_t const end = text_.find('\n');
+    line = text_.substr(0, end);
+    text_ = end == std::string_view::npos ? std::string_view{} : text_.substr(end + 1);
+    if (!line.empty() && line.back() == '\r') {
+      line.remove_suffix(1);
+    }
+    ++number_;
+    return true;
+  }
+  [[nodiscard]] std::size_t number() const { return number_; }
+
+ private:
+  std::string_view text_;
+  std::size_t number_ = 0;
+};
+
+void parse_version(LineReader& reader) {
+  if (std::string_view const word = reader.word(); word != kVersionWord) {
+    reader.fail(
+        reader.start(),
+        "expected '" + std::string{kVersionWord} + " 1', found '" + std::string{word} + "'");
+  }
+  std::string_view const version = reader.word();
+  std::size_t const column = reader.start();
+  if (reader.number(version, column, "version") != kVersion) {
+    reader.fail(
+        column,
+        "trace version " + std::string{version} + " is not known; this program reads version 1");
+  }
+  reader.expect_end();
+}
+
+void parse_header(LineReader& reader, std::string_view key, std::string& value) {
+  if (std::string_view const word = reader.word(); word != key) {
+    reader.fail(reader.start(),
+                "expected '" + std::string{key} + " ...', found '" + std::string{word} + "'");
+  }
+  value = std::string{reader.rest()};
+  if (value.empty()) {
+    reader.fail(reader.start(), "'" + std::string{key} + "' needs a value");
+  }
+}
+
+}  // namespace
+
+void print_op(AnyOp const& op, std::string& text) {
+  text += name_of(op);
+  std::visit(
+      [&](auto known) {
+        FieldPrinter printer{text};
+        known.fields(printer);
+      },
+      op);
+}
+
+std::string text_of(AnyOp const& op) {
+  std::string text;
+  print_op(op, text);
+  return text;
+}
+
+std::string print_trace(Trace const& trace) {
+  std::string text;
+  for (std::string const& comment : trace.comments) {
+    text += "#" + comment + "\n";
+  }
+  text += std::string{kVersionWord} + " " + std::to_string(kVersion) + "\n";
+  text += "geometry " + trace.geometry + "\ndevice " + trace.device + "\n";
+  for (AnyOp const& op : trace.ops) {
+    print_op(op, text);
+    text += '\n';
+  }
+  return text;
+}
+
+Trace parse_trace(std::string_view text, std::string const& origin) {
+  Trace trace;
+  Lines lines{text};
+  std::string_view line;
+  std::uint32_t headers = 0;
+  while (lines.next(line)) {
+    if (line.empty() || line.front() == '#') {
+      if (headers == 0 && !line.empty()) {
+        trace.comments.emplace_back(line.substr(1));
+      }
+      continue;
+    }
+    LineReader reader{line, origin, lines.number()};
+    switch (headers) {
+      case 0:
+        parse_version(reader);
+        break;
+      case 1:
+        parse_header(reader, "geometry", trace.geometry);
+        break;
+      case 2:
+        parse_header(reader, "device", trace.device);
+        if (trace.device != "host") {
+          reader.fail(reader.start(),
+                      "device '" + trace.device + "' is not known; this program has host");
+        }
+        break;
+      default: {
+        std::string_view const name = reader.word();
+        AnyOp op;
+        std::size_t const column = reader.start();
+        if (!parse_kind(name, reader, op)) {
+          reader.fail(column, "no operation is called '" + std::string{name} + "'");
+        }
+        reader.expect_end();
+        trace.ops.push_back(op);
+      }
+    }
+    ++headers;
+  }
+  if (headers == 0) {
+    throw InputError(origin + ":1:1: the trace is empty");
+  }
+  if (trace.ops.empty()) {
+    throw InputError(origin + ":" + std::to_string(lines.number()) +
+                     ":1: the trace has no operation");
+  }
+  return trace;
+}
+
+Trace load_trace(std::string const& path) {
+  std::error_code error;
+  std::ifstream file{path, std::ios::binary};
+  if (!file) {
+    throw InputError(path + ": no such file, or it cannot be read");
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad() || (text.str().empty() && file.fail())) {
+    // An empty file sets failbit on the copy; a folder sets badbit.
+    if (file.bad()) {
+      throw InputError(path + ": cannot be read");
+    }
+  }
+  return parse_trace(text.str(), path);
+}
+
+}  // namespace holdfast::model

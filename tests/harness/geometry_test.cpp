@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: every built-in geometry is usable and means what its model's name says, and a user who
+// writes one learns what is wrong and where. Method: load all; break one good text in one place at
+// a time and compare the whole message.
+#include "models/geometry/geometry.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "models/geometry/nearest.hpp"
+
+namespace holdfast::model {
+namespace {
+
+std::string refusal(std::string const& text) {
+  try {
+    static_cast<void>(parse_geometry(text, "x.json"));
+  } catch (InputError const& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string load_refusal(std::string const& name_or_path) {
+  try {
+    static_cast<void>(load_geometry(name_or_path));
+  } catch (InputError const& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+constexpr std::string_view kGood = R"({"name": "x", "page_rows": 4, "chunk_pages": 2,
+  "capacity": {"tokens": 64, "largest_round": 8},
+  "layers": [
+    {"repeat": 2, "planes": [{"kind": "recurrent", "heads": 1, "d_k": 8, "d_v": 8}]},
+    {"planes": [{"kind": "attention_kv", "heads": 2, "head_dim": 4},
+                {"kind": "latent", "width": 12},
+                {"kind": "indexer", "index_width": 8, "pool": 4, "key_width": 4, "ring_rows": 12}]}
+  ],
+  "mix": {"weights": {"append": 3, "accept": 1}}})";
+
+// The good text with one piece of it replaced.
+std::string with(std::string_view piece, std::string_view other) {
+  std::string text(kGood);
+  std::size_t const at = text.find(piece);
+  EXPECT_NE(at, std::string::npos) << piece;
+  return text.replace(at, piece.size(), other);
+}
+
+// One letter a plane, layers apart by spaces; "-" is a layer without planes.
+std::string pattern(Layout const& layout) {
+  std::string letters;
+  for (Layer const& layer : layout.layers) {
+    letters += letters.empty() ? "" : " ";
+    letters += layer.planes.empty() ? "-" : "";
+    for (PlaneSpec const& plane : layer.planes) {
+      letters += "KLIR"[plane.index()];
+    }
+  }
+  return letters;
+}
+
+TEST(Geometry, BuiltInOnesLoadAndValidate) {
+  std::vector<std::string> const names = built_in_geometry_names();
+  EXPECT_EQ(
+      names,
+      (std::vector<std::string>{
+          "glm5-next-mini", "kimi-linear-mini", "nemotron-h-mini", "qwen3-next-mini", "tiny"}));
+  for (std::string const& name : names) {
+    SCOPED_TRACE(name);
+    Geometry const geometry = load_geometry(name);
+    EXPECT_EQ(geometry.name, name);
+    EXPECT_TRUE(geometry.built_in);
+    EXPECT_TRUE(validate(geometry.layout).has_value());
+    EXPECT_EQ(geometry.text.find('\n'), std::string::npos);
+    EXPECT_GE(geometry.layout.layers.size(), 4U);
+    EXPECT_EQ(geometry.mix.mean_rows, 6U);
+    EXPECT_EQ(geometry.mix.weights.size(), 16U);
+  }
+}
+
+TEST(Geometry, BuiltInOnesKeepThePatternOfTheirModel) {
+  EXPECT_EQ(pattern(load_geometry("tiny").layout), "R K LI R");
+  EXPECT_EQ(pattern(load_geometry("qwen3-next-mini").layout), "R R R K");
+  EXPECT_EQ(pattern(load_geometry("glm5-next-mini").layout), "R R R LI R");
+  EXPECT_EQ(pattern(load_geometry("kimi-linear-mini").layout), "R R R L R R L");
+  EXPECT_EQ(pattern(load_geometry("nemotron-h-mini").layout), "R - R K - R -");
+}
+
+TEST(Geometry, ReadsEveryField) {
+  Geometry const geometry = load_geometry("tiny");
+  Layout const& layout = geometry.layout;
+  EXPECT_EQ(layout.page_rows, 4U);
+  EXPECT_EQ(layout.chunk_pages, 2U);
+  EXPECT_EQ(layout.ranks, 1U);
+  EXPECT_EQ(layout.capacity.sequences, 4U);
+  EXPECT_EQ(layout.capacity.tokens, 64U);
+  EXPECT_EQ(layout.capacity.largest_round, 8U);
+  EXPECT_EQ(layout.capacity.snapshots, 6U);
+  EXPECT_EQ(load_geometry("kimi-linear-mini").layout.capacity.pages, 40U);
+  auto const& state = std::get<RecurrentSpec>(layout.layers[0].planes[0]);
+  EXPECT_EQ(state.conv_segments, (std::vector<std::uint32_t>{8, 8, 8}));
+  EXPECT_EQ(state.kernel, 4U);
+  EXPECT_EQ(state.heads, 1U);
+  EXPECT_EQ(state.d_k, 8U);
+  EXPECT_EQ(state.d_v, 8U);
+  auto const& kv = std::get<AttentionKvSpec>(layout.layers[1].planes[0]);
+  EXPECT_EQ(kv.heads, 1U);
+  EXPECT_EQ(kv.head_dim, 8U);
+  EXPECT_EQ(std::get<LatentSpec>(layout.layers[2].planes[0]).width, 16U);
+  auto const& indexer = std::get<IndexerSpec>(layout.layers[2].planes[1]);
+  EXPECT_EQ(indexer.index_width, 8U);
+  EXPECT_EQ(indexer.pool, 4U);
+  EXPECT_EQ(indexer.key_width, 4U);
+  EXPECT_EQ(indexer.ring_rows, 16U);
+}
+
+TEST(Geometry, MissingFieldsKeepTheirDefaults) {
+  Geometry const geometry = parse_geometry(R"({"name": "x", "capacity": {"tokens": 8}, "mix": {},
+                         "layers": [{"planes": [{"kind": "latent", "width": 1}]}]})",
+                                           "x.json");
+  Layout const fallback;
+  EXPECT_EQ(geometry.layout.page_rows, fallback.page_rows);
+  EXPECT_EQ(geometry.layout.chunk_pages, fallback.chunk_pages);
+  EXPECT_EQ(geometry.layout.ranks, fallback.ranks);
+  EXPECT_EQ(geometry.layout.capacity.sequences, fallback.capacity.sequences);
+  EXPECT_EQ(geometry.layout.capacity.snapshots, fallback.capacity.snapshots);
+  EXPECT_EQ(geometry.mix.mean_rows, OperationMix().mean_rows);
+  EXPECT_TRUE(geometry.mix.weights.empty());
+  EXPECT_FALSE(geometry.built_in);
+}
+
+TEST(Geometry, WeightsComeInTheOrderOfNames) {
+  std::vector<std::pair<std::string, unsigned>> const expected = {{"accept", 1}, {"append", 3}};
+  EXPECT_EQ(parse_geometry(kGood, "x.json").mix.weights, expected);
+}
+
+TEST(Geometry, UnrollsNestedGroups) {
+  std::string const text =
+      with(R"({"repeat": 2, "planes": [{"kind": "recurrent", "heads": 1, "d_k": 8, "d_v": 8}]})",
+           R"({"repeat": 2, "layers": [{"repeat": 3, "planes": [{"kind": "latent", "width": 1}]},
+                                  {"planes": []}]})");
+  EXPECT_EQ(pattern(parse_geometry(text, "x.json").layout), "L L L - L L L - KLI");
+}
+
+TEST(Geometry, ReferencesLeadBack) {
+  for (std::string const& name : built_in_geometry_names()) {
+    Geometry const geometry = load_geometry(name);
+    EXPECT_EQ(geometry_reference(geometry), name);
+    Geometry const again = geometry_from_reference(name);
+    EXPECT_EQ(again.text, geometry.text);
+    EXPECT_TRUE(again.built_in);
+
+    // The same layout as a user's own: its reference is its text, also when the name is taken.
+    Geometry const own = parse_geometry(geometry.text, "own");
+    EXPECT_EQ(geometry_reference(own), geometry.text);
+    Geometry const own_again = geometry_from_reference(geometry_reference(own));
+    EXPECT_EQ(own_again.text, own.text);
+    EXPECT_EQ(own_again.name, own.name);
+    EXPECT_EQ(own_again.mix.weights, own.mix.weights);
+    EXPECT_EQ(pattern(own_again.layout), pattern(own.layout));
+    EXPECT_FALSE(own_again.built_in);
+  }
+}
+
+TEST(Geometry, ReferenceNeverReadsAFile) {
+  std::string const path = testing::TempDir() + "holdfast_geometry_reference.json";
+  std::ofstream(path) << kGood;
+  EXPECT_EQ(load_refusal(path), "accepted");
+  EXPECT_THROW(static_cast<void>(geometry_from_reference(path)), InputError);
+  EXPECT_THROW(static_cast<void>(geometry_from_reference("")), InputError);
+}
+
+TEST(Geometry, LoadsAFile) {
+  std::string const path = testing::TempDir() + "holdfast_geometry_file.json";
+  std::ofstream(path) << kGood;
+  Geometry const geometry = load_geometry(path);
+  EXPECT_EQ(geometry.name, "x");
+  EXPECT_EQ(geometry.text, parse_geometry(kGood, "x.json").text);
+  std::ofstream(path) << "{\"name\": \"x\",\n 7}";
+  EXPECT_EQ(load_refusal(path).find(path + ":2:2: bad JSON: "), 0U) << load_refusal(path);
+  std::ofstream(path) << std::string((std::size_t{1} << 20U) + 1, ' ');
+  EXPECT_EQ(load_refusal(path),
+            path + ": is larger than the 1048576 bytes that a geometry file may have");
+}
+
+TEST(Geometry, RefusesFilesThatCannotBeRead) {
+  EXPECT_EQ(load_refusal("/no/such/folder/x.json"),
+            "/no/such/folder/x.json: cannot be read: No such file or directory");
+  EXPECT_EQ(load_refusal("/no/such/folder/tiny.json"),
+            "/no/such/folder/tiny.json: cannot be read: No such file or directory (the built-in "
+            "geometry is named \"tiny\")");
+  EXPECT_EQ(load_refusal("/"), "/: cannot be read: Is a directory");
+  EXPECT_EQ(load_refusal("a\nb/x").find('\n'), std::string::npos);
+}
+
+TEST(Geometry, RefusesUnknownNames) {
+  std::string const end =
+      "; known: glm5-next-mini, kimi-linear-mini, nemotron-h-mini, qwen3-next-mini, tiny; or a "
+      "path that ends in .json or has a '/'";
+  EXPECT_EQ(load_refusal("tinny"), "unknown geometry \"tinny\" (did you mean \"tiny\"?)" + end);
+  EXPECT_EQ(load_refusal("qwen3-next"),
+            "unknown geometry \"qwen3-next\" (did you mean \"qwen3-next-mini\"?)" + end);
+  EXPECT_EQ(load_refusal("zebra"), "unknown geometry \"zebra\"" + end);
+  EXPECT_EQ(load_refusal(""), "unknown geometry \"\"" + end);
+}
+
+TEST(Geometry, RefusesBadJsonByLineAndColumn) {
+  EXPECT_EQ(refusal("{\"name\": \"x\",\n  }").find("x.json:2:3: bad JSON: "), 0U);
+  EXPECT_EQ(refusal("").find("x.json:1:1: bad JSON: "), 0U);
+  EXPECT_EQ(refusal("{}\n\n{").find("x.json:3:1: bad JSON: "), 0U);
+  EXPECT_EQ(refusal("{\"a\xff\": 1}").find("x.json:1:4: bad JSON: "), 0U);
+  EXPECT_EQ(refusal(R"({"name": "x", "capacity": {"tokens": 1, "tokens": 2}})"),
+            "x.json: capacity.tokens: stands twice in one object");
+  EXPECT_EQ(refusal(R"({"layers": [1, {"repeat": 1e999}]})"),
+            "x.json: layers[1].repeat: is a number too large for any number type");
+  std::string const deep = refusal(std::string(100000, '['));
+  EXPECT_NE(deep.find("is nested more than 32 deep"), std::string::npos) << deep;
+}
+
+TEST(Geometry, RefusesKeys) {
+  EXPECT_EQ(refusal(with("\"page_rows\"", "\"page_row\"")),
+            "x.json: unknown key \"page_row\" (did you mean \"page_rows\"?)");
+  EXPECT_EQ(refusal(with("\"head_dim\": 4", "\"head_dim\": 4, \"window\": 8")),
+            "x.json: layers[1].planes[0]: unknown key \"window\"");
+  EXPECT_EQ(refusal(with("\"tokens\": 64, ", "")), "x.json: capacity: missing key \"tokens\"");
+  EXPECT_EQ(refusal(with("\"width\": 12", "\"format\": \"f32\"")),
+            "x.json: layers[1].planes[1]: missing key \"width\"");
+  EXPECT_EQ(refusal(with("\"kind\": \"latent\", ", "")),
+            "x.json: layers[1].planes[1]: missing key \"kind\"");
+  EXPECT_EQ(refusal(with("\"weights\"", "\"we ights\\n\"")),
+            "x.json: mix: unknown key \"we ights\\n\" (did you mean \"weights\"?)");
+  EXPECT_EQ(refusal("{}"), "x.json: missing key \"name\"");
+}
+
+TEST(Geometry, RefusesTypes) {
+  EXPECT_EQ(refusal("[]"), "x.json: must be an object, is array");
+  EXPECT_EQ(refusal(with("\"x\"", "7")), "x.json: name: must be a string, is number");
+  EXPECT_EQ(refusal(with("\"x\"", "\"a b\"")),
+            "x.json: name: must be 1 to 64 letters, digits, dots, dashes and underlines, is "
+            "\"a b\"");
+  EXPECT_EQ(refusal(with("12", "\"12\"")),
+            "x.json: layers[1].planes[1].width: must be a number, is string");
+  EXPECT_EQ(refusal(with("{\"append\": 3, \"accept\": 1}", "[]")),
+            "x.json: mix.weights: must be an object, is array");
+  EXPECT_EQ(refusal(with("{\"kind\": \"latent\", \"width\": 12}", "null")),
+            "x.json: layers[1].planes[1]: must be an object, is null");
+  EXPECT_EQ(refusal(with("\"width\": 12", "\"width\": 12, \"format\": \"f16\"")),
+            "x.json: layers[1].planes[1].format: unknown format \"f16\" (known: f32)");
+}
+
+TEST(Geometry, RefusesNumbersThatAreNoSizes) {
+  std::string const start =
+      "x.json: capacity.tokens: must be a whole number from 0 to 4294967295, ";
+  EXPECT_EQ(refusal(with("64", "-64")), start + "is -64");
+  EXPECT_EQ(refusal(with("64", "6.5")), start + "is 6.5");
+  EXPECT_EQ(refusal(with("64", "4294967296")), start + "is 4294967296");
+  EXPECT_EQ(refusal(with("64", "1e30")), start + "is 1e+30");
+  EXPECT_EQ(refusal(with("64", "99999999999999999999")), start + "is 1e+20");
+}
+
+TEST(Geometry, RefusesUnknownKinds) {
+  std::string const end = "; known: attention_kv, latent, indexer, recurrent";
+  EXPECT_EQ(
+      refusal(with("\"latent\"", "\"sliding\"")),
+      "x.json: layers[1].planes[1].kind: layer 2 has a plane of unknown kind \"sliding\"" + end);
+  EXPECT_EQ(refusal(with("\"recurrent\"", "\"recurent\"")),
+            "x.json: layers[0].planes[0].kind: layer 0 has a plane of unknown kind \"recurent\" "
+            "(did you mean \"recurrent\"?)" +
+                end);
+}
+
+TEST(Geometry, RefusesLayerGroups) {
+  EXPECT_EQ(refusal(with("\"repeat\": 2", "\"repeat\": 0")),
+            "x.json: layers[0].repeat: must not be 0");
+  EXPECT_EQ(refusal(with("\"repeat\": 2", "\"repeat\": 4294967295")),
+            "x.json: layers[0]: makes more than 4096 layers");
+  EXPECT_EQ(refusal(with("\"repeat\": 2", "\"layers\": []")),
+            "x.json: layers[0]: must have one of the keys \"planes\" and \"layers\"");
+  EXPECT_EQ(refusal(R"({"name": "x", "capacity": {"tokens": 8}, "layers": [{}]})"),
+            "x.json: layers[0]: must have one of the keys \"planes\" and \"layers\"");
+}
+
+TEST(Geometry, RefusesMixes) {
+  EXPECT_EQ(refusal(with("\"append\": 3, \"accept\": 1", "\"append\": 0")),
+            "x.json: mix.weights: are all 0");
+  EXPECT_EQ(refusal(with("\"append\": 3", "\"append\": 4294967295")),
+            "x.json: mix.weights: add up to more than 4294967295");
+  EXPECT_EQ(refusal(with("\"append\": 3", "\"append\": -3")),
+            "x.json: mix.weights.append: must be a whole number from 0 to 4294967295, is -3");
+  EXPECT_EQ(refusal(with("\"weights\"", "\"mean_rows\": 0, \"weights\"")),
+            "x.json: mix.mean_rows: must not be 0");
+}
+
+// What the library refuses: its own words, with layer and field.
+TEST(Geometry, RefusesLayouts) {
+  std::string ranks = with("\"heads\": 2", "\"heads\": 3");
+  ranks.replace(ranks.find("\"heads\": 1"), 10, "\"heads\": 2");
+  ranks.replace(ranks.find("\"page_rows\""), 0, "\"ranks\": 2, ");
+  EXPECT_EQ(refusal(ranks),
+            "x.json: layers[1]: kInvalidArgument: layer 2, attention_kv.heads: does not divide "
+            "over the ranks (3 against 2)");
+  EXPECT_EQ(refusal(with("\"ring_rows\": 12", "\"ring_rows\": 8")),
+            "x.json: layers[1]: kInvalidArgument: layer 2, indexer.ring_rows: is less than pool - "
+            "1 + the largest round (8 against 11)");
+  EXPECT_EQ(refusal(with("\"head_dim\": 4", "\"head_dim\": 0")),
+            "x.json: layers[1]: kInvalidArgument: layer 2, attention_kv.head_dim: must not be 0");
+  EXPECT_EQ(refusal(with("\"tokens\": 64", "\"tokens\": 0")),
+            "x.json: kInvalidArgument: capacity.tokens: must not be 0");
+  EXPECT_EQ(refusal(R"({"name": "x", "capacity": {"tokens": 8}, "layers": []})"),
+            "x.json: kInvalidArgument: layers: must not be empty");
+}
+
+TEST(Nearest, FindsOnlyWhatIsClose) {
+  std::vector<std::string> const known = {"heads", "head_dim", "kind"};
+  EXPECT_EQ(nearest("heds", known), "heads");
+  EXPECT_EQ(nearest("head", known), "heads");
+  EXPECT_EQ(nearest("head_d", known), "head_dim");
+  EXPECT_EQ(nearest("xy", known), "");
+  EXPECT_EQ(nearest("", known), "");
+  EXPECT_EQ(nearest(std::string(10000, 'h'), known), "");
+}
+
+}  // namespace
+}  // namespace holdfast::model

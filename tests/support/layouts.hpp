@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small layouts in which every storage rule is met after a few rows: pages of 2 rows, chunks of 2
+// pages.
+#pragma once
+
+#include <holdfast/layout.hpp>
+
+namespace holdfast::test {
+
+inline Capacity small_capacity() {
+  Capacity capacity;
+  capacity.sequences = 3;
+  capacity.tokens = 40;
+  capacity.largest_round = 4;
+  capacity.snapshots = 4;
+  return capacity;
+}
+
+inline AttentionKvSpec small_attention() {
+  return {.heads = 2, .head_dim = 1};
+}
+
+/// Pool 2, ring of 6 rows: three pages of 2.
+inline IndexerSpec small_indexer() {
+  return {.index_width = 4, .pool = 2, .key_width = 2, .ring_rows = 6};
+}
+
+inline RecurrentSpec small_recurrent() {
+  return {.conv_segments = {2, 3}, .kernel = 3, .heads = 1, .d_k = 2, .d_v = 2};
+}
+
+inline Layout small_layout(std::vector<Layer> layers) {
+  Layout layout;
+  layout.layers = std::move(layers);
+  layout.capacity = small_capacity();
+  layout.page_rows = 2;
+  layout.chunk_pages = 2;
+  return layout;
+}
+
+/// Attention alone: everything truncates.
+inline Layout attention_layout() {
+  return small_layout({{{small_attention()}}, {}, {{small_attention()}}});
+}
+
+/// Latent rows with an indexer, two layers of one shape, an MLP between them.
+inline Layout latent_layout() {
+  return small_layout({{{LatentSpec{.width = 3}, small_indexer()}},
+                       {},
+                       {{LatentSpec{.width = 3}, small_indexer()}}});
+}
+
+/// All five plane kinds.
+inline Layout hybrid_layout() {
+  return small_layout({{{small_attention()}},
+                       {{small_recurrent()}},
+                       {{LatentSpec{.width = 3}, small_indexer()}},
+                       {{RecurrentSpec{.conv_segments = {}, .heads = 2, .d_k = 1, .d_v = 3}}},
+                       {{LatentSpec{.width = 3}, small_indexer(), small_attention()}}});
+}
+
+}  // namespace holdfast::test

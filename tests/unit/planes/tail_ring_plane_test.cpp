@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: what is resident in a ring, which of its pages are written in place, what it refuses.
+// Method: drives one ring by hand: pool 2, pages of 2 rows, R = 6, rounds up to 4.
+#include "planes/tail_ring_plane.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <holdfast/device.hpp>
+#include <memory>
+#include <vector>
+
+#include "storage/plan.hpp"
+#include "storage/step.hpp"
+#include "tests/support/layouts.hpp"
+#include "tests/support/status.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using internal::planes::LoadKind;
+using internal::planes::Opening;
+using internal::planes::TailRingPlane;
+using internal::storage::make_plan;
+using internal::storage::Owner;
+using internal::storage::Plan;
+using internal::storage::Step;
+
+constexpr std::uint32_t kRing = 1;  // class index: pool keys come first
+
+constexpr Holder sequence(std::uint32_t index) {
+  return {HolderKind::kSequence, index};
+}
+constexpr Holder snapshot(std::uint32_t index) {
+  return {HolderKind::kSnapshot, index};
+}
+constexpr Owner owner(std::uint32_t index, std::uint64_t generation = 1) {
+  return {.index = index, .mark = (generation << 32U) | index};
+}
+
+class TailRingPlaneTest : public testing::Test {
+ protected:
+  TailRingPlaneTest() {
+    EXPECT_TRUE(IsOk(make_plan(small_layout({{{small_indexer()}}}), plan_)));
+    auto const& known = plan_.classes[kRing];
+    EXPECT_EQ(known.kind, PlaneKind::kTailRing);
+    pages_.resize(known.pages * known.page_bytes / sizeof(float));
+    device_table_.resize(plan_.sequence_limit * known.entries);
+    auto* const base = reinterpret_cast<std::byte*>(pages_.data());
+    EXPECT_TRUE(plane_.create(plan_, kRing, {.pages = base, .device_table = device_table_.data()}));
+    block_.resize(Step::block_bytes(2, 8, 16, 4) / sizeof(std::max_align_t) + 1);
+    step_.attach(reinterpret_cast<std::byte*>(block_.data()), 2, 8, 16, 4);
+    step_.set_strips(kRing,
+                     {.base = base,
+                      .page_bytes = known.page_bytes,
+                      .strip_bytes = known.strip_bytes,
+                      .strips = 1,
+                      .row_bytes = known.row_bytes});
+    free_at_first_ = plane_.available();
+  }
+  ~TailRingPlaneTest() override { EXPECT_TRUE(plane_.audit()); }
+
+  /// Begins, writes position + value into the first element of `written` rows, ends with `keep`.
+  void run(Owner who, Opening opening, std::uint32_t written, std::uint32_t keep, float value = 0) {
+    begin(who, opening);
+    for (std::uint32_t i = 0; i < written; ++i) {
+      cell(who.index, opening.base + i) = static_cast<float>(opening.base + i) + value;
+    }
+    opening.reached = opening.base + written;
+    end(who, opening, keep);
+  }
+  void begin(Owner who, Opening const& opening) {
+    std::uint32_t const needed = plane_.need(who, opening);
+    std::uint32_t const before = plane_.available();
+    step_.clear();
+    plane_.copy_on_write(who, opening, step_);
+    plane_.reserve(who, opening, step_);
+    EXPECT_EQ(before - plane_.available(), needed) << "need is exact";
+    ASSERT_TRUE(IsOk(step_.launch(*device_, {})));
+  }
+  void end(Owner who, Opening const& opening, std::uint32_t keep) {
+    step_.clear();
+    plane_.commit(who, opening, keep, step_);
+    ASSERT_TRUE(IsOk(step_.launch(*device_, {})));
+  }
+  void append(Owner who, std::uint32_t base, std::uint32_t rows, float value = 0) {
+    run(who, {.base = base, .rows = rows, .round = false, .reached = 0}, rows, rows, value);
+  }
+  void load(std::uint32_t from, Owner who, LoadKind kind) {
+    step_.clear();
+    plane_.load(from, who, kind, step_);
+    ASSERT_TRUE(IsOk(step_.launch(*device_, {})));
+  }
+  float& cell(std::uint32_t index, std::uint32_t position) {
+    return row(plane_.page_at(sequence(index), position % 6 / 2), position);
+  }
+  float& row(std::uint32_t page, std::uint32_t position) {
+    return pages_[(std::uint64_t{page} * 2 + position % 2) * 4];  // 4 elements a row
+  }
+  PlaneState state(std::uint32_t index) const { return plane_.state(sequence(index)); }
+  std::uint32_t taken() const { return free_at_first_ - plane_.available(); }
+
+  Plan plan_;
+  std::vector<float> pages_;
+  std::vector<std::uint32_t> device_table_;
+  std::vector<std::max_align_t> block_;
+  std::unique_ptr<Device> device_ = make_host_device();
+  TailRingPlane plane_;
+  Step step_;
+  std::uint32_t free_at_first_ = 0;
+};
+
+TEST_F(TailRingPlaneTest, TakesPagesAsRowsReachThemAndNeverMoreThanR) {
+  append(owner(1), 0, 1);
+  EXPECT_EQ(taken(), 1U);
+  append(owner(1), 1, 3);
+  EXPECT_EQ(taken(), 2U);
+  append(owner(1), 4, 20);
+  EXPECT_EQ(taken(), 3U);
+}
+
+TEST_F(TailRingPlaneTest, CommitRaisesLoByWhatWasWritten) {
+  append(owner(1), 0, 6);
+  EXPECT_EQ(state(1).lo, 0U);
+  append(owner(1), 6, 2);
+  EXPECT_EQ(state(1).lo, 2U);
+  EXPECT_EQ(state(1).length, 8U);
+}
+
+TEST_F(TailRingPlaneTest, RejectedRowsOverwriteToo) {
+  append(owner(1), 0, 4);
+  run(owner(1), {.base = 4, .rows = 4, .round = true, .reached = 0}, 4, 1);
+  EXPECT_EQ(state(1).length, 5U);
+  EXPECT_EQ(state(1).lo, 2U) << "rows up to 8 were written";
+}
+
+TEST_F(TailRingPlaneTest, RowsThatWereNotWrittenDoNotCount) {
+  append(owner(1), 0, 4);
+  run(owner(1), {.base = 4, .rows = 4, .round = true, .reached = 0}, 2, 0);
+  EXPECT_EQ(state(1).lo, 0U);
+}
+
+TEST_F(TailRingPlaneTest, DroppedAppendKeepsTheOpenPoolResident) {
+  append(owner(1), 0, 5);
+  run(owner(1), {.base = 5, .rows = 9, .round = false, .reached = 0}, 9, 0, 100);
+  EXPECT_EQ(state(1).length, 5U);
+  EXPECT_EQ(state(1).lo, 4U);
+  EXPECT_EQ(cell(1, 4), 4.0F) << "a drop is exact";
+}
+
+TEST_F(TailRingPlaneTest, TruncateNeedsTheOpenPoolResident) {
+  append(owner(1), 0, 9);  // resident: [3, 9)
+  ASSERT_EQ(state(1).lo, 3U);
+  Status const refused = plane_.can_truncate(1, 3);  // needs row 2
+  ASSERT_TRUE(HasCode(refused, ErrorCode::kRefused, "tail_ring"));
+  EXPECT_EQ(refused.error().got, 2);
+  EXPECT_EQ(refused.error().limit, 3);
+  EXPECT_TRUE(HasCode(plane_.can_truncate(1, 1), ErrorCode::kRefused));
+  EXPECT_TRUE(IsOk(plane_.can_truncate(1, 2))) << "no open pool, nothing is needed";
+  EXPECT_TRUE(IsOk(plane_.can_truncate(1, 0)));
+  EXPECT_TRUE(IsOk(plane_.can_truncate(1, 5)));
+}
+
+TEST_F(TailRingPlaneTest, TruncateLowersLoToTheLength) {
+  append(owner(1), 0, 9);
+  plane_.truncate(owner(1), 2, step_);
+  EXPECT_EQ(state(1).length, 2U);
+  EXPECT_EQ(state(1).lo, 2U);
+}
+
+TEST_F(TailRingPlaneTest, SnapshotHoldsThePageOfTheOpenPoolOnly) {
+  append(owner(1), 0, 5);
+  plane_.hold(1, 1);
+  std::uint32_t const page = plane_.page_at(sequence(1), 2);
+  EXPECT_EQ(plane_.arena().references(page), 2U);
+  EXPECT_EQ(plane_.page_at(snapshot(1), 2), page);
+  EXPECT_EQ(plane_.page_at(snapshot(1), 0), 0U);
+  EXPECT_EQ(plane_.state(snapshot(1)).lo, 4U);
+  plane_.drop(1);
+  EXPECT_EQ(plane_.arena().references(page), 1U);
+}
+
+TEST_F(TailRingPlaneTest, SnapshotAtAPoolEndHoldsNothing) {
+  append(owner(1), 0, 4);
+  plane_.hold(1, 1);
+  plane_.release(owner(1));
+  EXPECT_EQ(taken(), 0U);
+  EXPECT_EQ(plane_.state(snapshot(1)).length, 4U);
+}
+
+TEST_F(TailRingPlaneTest, LoadTakesTheHeldPageAndGivesUpTheOthers) {
+  append(owner(1), 0, 5);
+  plane_.hold(1, 1);
+  append(owner(1), 5, 1);
+  EXPECT_EQ(taken(), 3U);
+  load(1, owner(1), LoadKind::kRollback);
+  EXPECT_EQ(taken(), 1U);
+  EXPECT_EQ(state(1).length, 5U);
+  EXPECT_EQ(state(1).lo, 4U);
+  EXPECT_EQ(plane_.device_table(1)[2], plane_.page_at(sequence(1), 2));
+}
+
+TEST_F(TailRingPlaneTest, WriterGoesOnInASharedPageInTheSameLap) {
+  append(owner(1), 0, 5);
+  plane_.hold(1, 1);
+  EXPECT_EQ(plane_.need(owner(1), {.base = 5, .rows = 1, .round = false, .reached = 0}), 0U);
+  append(owner(1), 5, 1);
+  EXPECT_EQ(row(plane_.page_at(snapshot(1), 2), 4), 4.0F);
+}
+
+TEST_F(TailRingPlaneTest, WriterCopiesASharedPageInTheNextLap) {
+  append(owner(1), 0, 5);
+  plane_.hold(1, 1);
+  append(owner(1), 5, 5);  // up to the second row of entry 1, lap 1
+  std::uint32_t const held = plane_.page_at(snapshot(1), 2);
+  EXPECT_EQ(plane_.page_at(sequence(1), 2), held);
+  append(owner(1), 10, 1, 100);  // entry 2, lap 1
+  EXPECT_NE(plane_.page_at(sequence(1), 2), held);
+  EXPECT_EQ(row(held, 4), 4.0F);
+  EXPECT_EQ(cell(1, 10), 110.0F);
+  EXPECT_EQ(cell(1, 5), 5.0F) << "the copier's resident rows come along";
+}
+
+TEST_F(TailRingPlaneTest, AppendThatWrapsOntoASharedPageCopiesIt) {
+  append(owner(1), 0, 5);
+  plane_.hold(1, 1);
+  append(owner(1), 5, 7, 100);  // rows 5 .. 11: row 11 meets entry 2 again
+  EXPECT_EQ(row(plane_.page_at(snapshot(1), 2), 4), 4.0F);
+}
+
+TEST_F(TailRingPlaneTest, ForkCopiesTheOpenPool) {
+  append(owner(1), 0, 5);
+  plane_.hold(1, 1);
+  load(1, owner(2), LoadKind::kFork);
+  EXPECT_EQ(state(2).sealed, 5U);
+  EXPECT_EQ(plane_.need(owner(2), {.base = 5, .rows = 1, .round = false, .reached = 0}), 1U);
+  append(owner(2), 5, 1, 100);
+  append(owner(1), 5, 1, 200);
+  EXPECT_EQ(cell(2, 4), 4.0F);
+  EXPECT_EQ(cell(2, 5), 105.0F);
+  EXPECT_EQ(cell(1, 5), 205.0F);
+}
+
+TEST_F(TailRingPlaneTest, LongAppendHoldsTheBasePageUntilItCloses) {
+  append(owner(1), 0, 5);
+  std::uint32_t const base_page = plane_.page_at(sequence(1), 2);
+  Opening const opening{.base = 5, .rows = 6, .round = false, .reached = 5};
+  EXPECT_EQ(plane_.view_rows(5), 5U);
+  begin(owner(1), opening);
+  ASSERT_EQ(plane_.open_pages(1).size(), 1U);
+  EXPECT_EQ(plane_.open_pages(1)[0], base_page);
+  EXPECT_NE(plane_.page_at(sequence(1), 2), base_page);
+  EXPECT_EQ(cell(1, 4), 4.0F) << "the copy has the live rows";
+  end(owner(1), opening, 0);
+  EXPECT_TRUE(plane_.open_pages(1).empty());
+  EXPECT_EQ(plane_.page_at(sequence(1), 2), base_page);
+  EXPECT_EQ(plane_.device_table(1)[2], base_page);
+  EXPECT_EQ(taken(), 3U);
+}
+
+TEST_F(TailRingPlaneTest, CommittedLongAppendGivesTheBasePageBack) {
+  append(owner(1), 0, 5);
+  append(owner(1), 5, 6);
+  EXPECT_EQ(taken(), 3U);
+  EXPECT_EQ(state(1).lo, 5U);
+}
+
+TEST_F(TailRingPlaneTest, AppendUpToTheViewLimitIsNotLong) {
+  append(owner(1), 0, 5);
+  Opening const opening{.base = 5, .rows = 5, .round = false, .reached = 5};
+  begin(owner(1), opening);
+  EXPECT_TRUE(plane_.open_pages(1).empty());
+  end(owner(1), opening, 0);
+}
+
+TEST_F(TailRingPlaneTest, OtherGenerationIsNotTheWriter) {
+  append(owner(1, 1), 0, 5);
+  plane_.hold(1, 1);
+  plane_.release(owner(1, 1));
+  load(1, owner(1, 2), LoadKind::kFork);
+  EXPECT_EQ(plane_.need(owner(1, 2), {.base = 5, .rows = 1, .round = false, .reached = 0}), 1U);
+}
+
+TEST_F(TailRingPlaneTest, ReleaseFreesEverythingThatNobodyElseHolds) {
+  append(owner(1), 0, 5);
+  plane_.hold(1, 1);
+  plane_.release(owner(1));
+  EXPECT_EQ(taken(), 1U);
+  plane_.drop(1);
+  EXPECT_EQ(taken(), 0U);
+}
+
+TEST_F(TailRingPlaneTest, DescribesItsShape) {
+  PlaneInfo const info = plane_.describe(plan_);
+  EXPECT_EQ(info.kind, PlaneKind::kTailRing);
+  EXPECT_STREQ(info.name, "tail_ring");
+  EXPECT_EQ(info.ring_rows, 6U);
+  EXPECT_EQ(info.page_rows, 2U);
+  EXPECT_EQ(info.row_elements, 4U);
+  EXPECT_EQ(plane_.need_to_start(), 0U);
+}
+
+}  // namespace
+}  // namespace holdfast::test
