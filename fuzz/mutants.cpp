@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of mutants, and their runner.
+// The table of mutants, and their switch.
 #include "fuzz/mutants.hpp"
-
-#include <algorithm>
 
 // Found only in the mutant build of the library.
 extern "C" {
@@ -84,7 +82,10 @@ constexpr MutantInfo kMutants[] = {
      "V5",
      "CONSERVE OWNER PROV"},
     {"sealed_not_raised", "a snapshot does not seal the rows that it holds", "V5", "IMMUT OWNER"},
-    {"fork_unsealed", "a fork starts with nothing sealed", "V5", "IMMUT OWNER"},
+    {"rollback_lowers_sealed",
+     "a rollback lowers sealed to the snapshot's length",
+     "V5",
+     "IMMUT OWNER"},
     {"held_slot_reused",
      "a snapshot takes no reference to the state slot",
      "H13, F1",
@@ -136,39 +137,6 @@ std::vector<std::string> library_mutants() {
     }
   }
   return names;
-}
-
-std::vector<MutantOutcome> run_mutants(
-    std::vector<model::Geometry> const& geometries,
-    std::uint64_t seed,
-    std::uint64_t budget,
-    bool compare,
-    std::function<void(MutantOutcome const&)> const& on_outcome) {
-  std::vector<MutantOutcome> outcomes;
-  for (MutantInfo const& info : kMutants) {
-    MutantOutcome outcome{.info = info};
-    if (select_mutant(info.name)) {
-      RunPlan const plan{
-          .geometries = geometries, .seed = seed, .operations = budget, .compare = compare};
-      RunResult const result = run_many(plan);
-      outcome.operations = result.counts.operations;
-      outcome.killed = result.failed.has_value();
-      if (result.failed) {
-        for (invariant::Violation const& violation : result.failed->failure.violations) {
-          if (std::find(outcome.invariants.begin(), outcome.invariants.end(), violation.id) ==
-              outcome.invariants.end()) {
-            outcome.invariants.emplace_back(violation.id);
-          }
-        }
-      }
-    }
-    if (on_outcome) {
-      on_outcome(outcome);
-    }
-    outcomes.push_back(std::move(outcome));
-  }
-  select_mutant("none");
-  return outcomes;
 }
 
 }  // namespace holdfast::fuzz

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seeded bugs of the library: what each is, who must catch it, and the runner that proves it.
+// The seeded bugs of the library: what each is, who must catch it, and the switch that turns one
+// on.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "fuzz/run.hpp"
 
 namespace holdfast::fuzz {
 
@@ -30,21 +28,5 @@ struct MutantInfo {
 bool select_mutant(std::string const& name) noexcept;
 /// Names that the library knows, in order; empty in the plain build.
 [[nodiscard]] std::vector<std::string> library_mutants();
-
-/// How one mutant fared.
-struct MutantOutcome {
-  MutantInfo info;
-  bool killed = false;
-  std::vector<std::string> invariants;  ///< that reported it
-  std::uint64_t operations = 0;         ///< until then, or in all
-};
-
-/// Runs every mutant until it is killed, at most `budget` operations each.
-[[nodiscard]] std::vector<MutantOutcome> run_mutants(
-    std::vector<model::Geometry> const& geometries,
-    std::uint64_t seed,
-    std::uint64_t budget,
-    bool compare,
-    std::function<void(MutantOutcome const&)> const& on_outcome);
 
 }  // namespace holdfast::fuzz

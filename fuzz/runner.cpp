@@ -97,12 +97,14 @@ ProgramResult Runner::run(NextOp const& next) {
   std::string const broken = run_with_contract([&] { run_guarded(next, result); });
   if (!broken.empty()) {
     // The library stopped in the middle of a change: nothing of it can be destroyed.
-    static_cast<void>(system_.release());
+    static_cast<void>(
+        system_.release());  // NOLINT(bugprone-unused-return-value): leaked on purpose
     report_.clear();
     report_.add({.id = "CONTRACT", .text = broken});
     fail(static_cast<std::uint32_t>(ops_.size() - 1), result);
   }
-  system_.reset();
+  // A library that broke a statement may break a contract when it is taken down.
+  static_cast<void>(run_with_contract([&] { system_.reset(); }));
   return result;
 }
 
@@ -119,6 +121,7 @@ void Runner::bind_planes() {
   planes_.resize(inspection.plane_count());
   before_.planes.resize(planes_.size());
   before_.pages.resize(planes_.size());
+  now_.resize(planes_.size());
   for (std::uint32_t index = 0; index < planes_.size(); ++index) {
     invariant::PlaneBinding& plane = planes_[index];
     bool const is_known = plane.info.base != nullptr;
@@ -153,7 +156,6 @@ Check Runner::make_check() const {
                .planes = planes_,
                .model = model_,
                .system = *system_,
-               .writes = {},
                .before = before_};
 }
 
@@ -176,6 +178,21 @@ void Runner::note_before(Check const& check) {
       }
     }
   }
+}
+
+void Runner::note_after(Check& check) {
+  places_.clear();
+  for (model::WrittenRange const& range : recorder_.writes()) {
+    invariant::add_place(planes_, range, places_);
+  }
+  check.places = places_;
+  if (check.subject && model_.sequence(*check.subject).live) {
+    Holder const holder = check.holder(*check.subject);
+    for (invariant::PlaneBinding const& plane : planes_) {
+      now_[plane.index] = check.inspection.state(holder, plane.index);
+    }
+  }
+  check.now = now_;
 }
 
 void Runner::note_touched(Check& check, std::uint32_t position_before) const {
@@ -215,7 +232,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
         result.counts.rows += check.got.ok ? known.rows() : 0;
       },
       op);
-  check.writes = recorder_.writes();
+  note_after(check);
   note_touched(check, position_before);
 
   text_.clear();
@@ -298,12 +315,15 @@ void Runner::digest_visible(ProgramResult& result) {
         model::HistoryView const view = model_.view(history, plane.model_planes[layer]);
         model::RowRange const rows =
             plane.reference->rows(model_.shape().planes[plane.model_planes[layer]], view);
-        for (std::uint32_t row = rows.first; row < rows.last; ++row) {
-          std::size_t const at = bytes_.size();
-          bytes_.resize(at + plane.info.row_elements);
-          static_cast<void>(check.inspection.read_row(
-              holder, plane.index, layer, row, {bytes_.data() + at, plane.info.row_elements}));
-        }
+        std::size_t const at = bytes_.size();
+        std::size_t const elements = std::size_t{rows.last - rows.first} * plane.info.row_elements;
+        bytes_.resize(at + elements);
+        static_cast<void>(check.inspection.read_rows(holder,
+                                                     plane.index,
+                                                     layer,
+                                                     rows.first,
+                                                     rows.last - rows.first,
+                                                     {bytes_.data() + at, elements}));
       }
     }
     std::size_t const at = bytes_.size();

@@ -85,6 +85,7 @@ class Runner {
   void bind_planes();
   void step(model::AnyOp const& op, std::uint32_t index, ProgramResult& result);
   void note_before(invariant::Check const& check);
+  void note_after(invariant::Check& check);
   void note_touched(invariant::Check& check, std::uint32_t position_before) const;
   void evaluate(invariant::Check const& check, bool cheap, bool deep, ProgramResult& result);
   void finish(ProgramResult& result);
@@ -101,6 +102,8 @@ class Runner {
   std::unique_ptr<model::HoldfastSystem> system_;
   std::vector<invariant::PlaneBinding> planes_;
   invariant::Before before_;
+  std::vector<PlaneState> now_;
+  std::vector<invariant::Place> places_;
   invariant::Report report_;
   std::vector<model::AnyOp> ops_;
   std::vector<float> bytes_;

@@ -12,9 +12,8 @@ bool is_same(PlaneState const& a, PlaneState const& b) {
 
 /// A refused operation: every plane of the sequence is what it was.
 void check_unchanged(Check const& check, Report& report) {
-  Holder const holder = check.holder(*check.subject);
   for (PlaneBinding const& plane : check.planes) {
-    PlaneState const now = check.inspection.state(holder, plane.index);
+    PlaneState const& now = check.now[plane.index];
     PlaneState const& then = check.before.planes[plane.index];
     if (!is_same(now, then)) {
       report.add({.id = "ATOMIC",
@@ -31,10 +30,9 @@ void check_unchanged(Check const& check, Report& report) {
 
 /// A rollback or fork: every plane names what the snapshot names.
 void check_equals_snapshot(Check const& check, Report& report) {
-  Holder const own = check.holder(*check.subject);
   Holder const held = check.holder(*check.snapshot);
   for (PlaneBinding const& plane : check.planes) {
-    PlaneState const a = check.inspection.state(own, plane.index);
+    PlaneState const& a = check.now[plane.index];
     PlaneState const b = check.inspection.state(held, plane.index);
     if (a.length == b.length && a.pages == b.pages && a.slot == b.slot) {
       continue;
@@ -57,7 +55,7 @@ void check_shortened(Check const& check, Report& report) {
   Holder const own = check.holder(*check.subject);
   std::uint32_t const position = check.inspection.sequence(own.index).position;
   for (PlaneBinding const& plane : check.planes) {
-    PlaneState const state = check.inspection.state(own, plane.index);
+    PlaneState const& state = check.now[plane.index];
     std::uint32_t const rows = plane.units(position);
     bool const has_pages = plane.info.page_rows != 0 && plane.info.ring_rows == 0;
     std::uint32_t const pages =

@@ -2,12 +2,11 @@
 // Comparing rows and states with the model, and saying whose they are.
 #include "invariants/check.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace holdfast::invariant {
 namespace {
-
-constexpr std::uint32_t kWidestRow = 4096;  // the model takes no wider ones
 
 std::string found_text(model::Model const& model,
                        char const* what,
@@ -30,10 +29,10 @@ std::uint32_t first_difference(float const* a, float const* b, std::uint32_t cou
 }  // namespace
 
 std::string name_of(model::SequenceName name) {
-  return "s" + std::to_string(name.value);
+  return label(name).text();
 }
 std::string name_of(model::SnapshotName name) {
-  return "h" + std::to_string(name.value);
+  return label(name).text();
 }
 
 std::string describe_token(model::Model const& model, float token) {
@@ -59,34 +58,42 @@ bool check_rows(Check const& check,
                 char const* id,
                 PlaneBinding const& plane,
                 Holder holder,
-                std::string const& name,
+                Label name,
                 model::History const& history,
                 model::RowRange rows) {
-  float got[kWidestRow];
-  float want[kWidestRow];
+  if (rows.first >= rows.last) {
+    return true;
+  }
+  static thread_local std::vector<float> got;
+  static thread_local std::vector<float> want;
   std::uint32_t const elements = plane.info.row_elements;
+  std::uint32_t const count = rows.last - rows.first;
+  got.resize(std::size_t{count} * elements);
+  want.resize(elements);
   for (std::uint32_t layer_index = 0; layer_index < plane.model_planes.size(); ++layer_index) {
     std::uint32_t const model_plane = plane.model_planes[layer_index];
     model::PlaneShape const& shape = check.model.shape().planes[model_plane];
     model::HistoryView const view = check.model.view(history, model_plane);
-    for (std::uint32_t row = rows.first; row < rows.last; ++row) {
-      Status const read =
-          check.inspection.read_row(holder, plane.index, layer_index, row, {got, elements});
-      plane.reference->expect(shape, view, row, want);
-      if (read && std::memcmp(got, want, elements * sizeof(float)) == 0) {
+    Status const read =
+        check.inspection.read_rows(holder, plane.index, layer_index, rows.first, count, got);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      float const* const row = got.data() + std::size_t{i} * elements;
+      plane.reference->expect(shape, view, rows.first + i, want.data());
+      if (read && std::memcmp(row, want.data(), elements * sizeof(float)) == 0) {
         continue;
       }
       report.add({.id = id,
                   .plane = plane.info.name,
                   .layer = shape.layer,
-                  .position = std::int64_t{row} * plane.info.unit_tokens,
-                  .holder = name,
-                  .text = !read ? "row " + std::to_string(row) + " has no page"
+                  .position = (std::int64_t{rows.first} + i) * plane.info.unit_tokens,
+                  .holder = name.text(),
+                  .text = !read ? "rows " + std::to_string(rows.first) + " to " +
+                                      std::to_string(rows.last - 1) + " do not all have a page"
                                 : found_text(check.model,
                                              "the row",
-                                             got,
-                                             want,
-                                             first_difference(got, want, elements))});
+                                             row,
+                                             want.data(),
+                                             first_difference(row, want.data(), elements))});
       return false;
     }
   }
@@ -97,7 +104,7 @@ bool check_state(Check const& check,
                  Report& report,
                  char const* id,
                  Holder holder,
-                 std::string const& name,
+                 Label name,
                  model::History const& history) {
   model::ModelShape const& shape = check.model.shape();
   if (shape.states.empty()) {
@@ -112,7 +119,7 @@ bool check_state(Check const& check,
   Violation violation{.id = id,
                       .plane = "recurrent",
                       .position = static_cast<std::int64_t>(history.tokens.size()),
-                      .holder = name,
+                      .holder = name.text(),
                       .text = "there is no state to read"};
   for (std::uint32_t i = 0; read && i < shape.states.size(); ++i) {
     model::StateShape const& state = shape.states[i];
@@ -134,24 +141,34 @@ bool check_state(Check const& check,
   return false;
 }
 
-Place locate(Check const& check, model::WrittenRange const& range) noexcept {
-  for (PlaneBinding const& plane : check.planes) {
+void add_place(std::span<PlaneBinding const> planes,
+               model::WrittenRange const& range,
+               std::vector<Place>& places) {
+  for (PlaneBinding const& plane : planes) {
     PlaneInfo const& info = plane.info;
-    if (range.base < info.base || range.base >= info.base + info.page_bytes * info.pages) {
+    auto const offset = static_cast<std::uint64_t>(range.base - info.base);
+    if (range.base < info.base || offset >= info.page_bytes * info.pages) {
       continue;
     }
-    auto const offset = static_cast<std::uint64_t>(range.base - info.base);
     Place place{.plane = &plane, .page = static_cast<std::uint32_t>(offset / info.page_bytes)};
     if (info.page_rows != 0) {
       std::uint64_t const row_bytes = std::uint64_t{info.row_elements} / info.parts * sizeof(float);
-      std::uint64_t const in_strip = offset % info.page_bytes % (row_bytes * info.page_rows);
+      std::uint64_t const in_strip =
+          (offset - place.page * info.page_bytes) % (row_bytes * info.page_rows);
       place.first_row = static_cast<std::uint32_t>(in_strip / row_bytes);
       place.last_row =
           static_cast<std::uint32_t>((in_strip + range.bytes + row_bytes - 1) / row_bytes);
     }
-    return place;
+    for (std::size_t i = places.size(); i-- > 0;) {
+      if (places[i].plane == &plane && places[i].page == place.page) {
+        places[i].first_row = std::min(places[i].first_row, place.first_row);
+        places[i].last_row = std::max(places[i].last_row, place.last_row);
+        return;
+      }
+    }
+    places.push_back(place);
+    return;
   }
-  return {};
 }
 
 }  // namespace holdfast::invariant

@@ -17,6 +17,19 @@
 
 namespace holdfast::invariant {
 
+/// A name of the program that becomes text only when there is something to report.
+struct Label {
+  char prefix = 's';
+  std::uint32_t value = 0;
+  [[nodiscard]] std::string text() const { return prefix + std::to_string(value); }
+};
+[[nodiscard]] inline Label label(model::SequenceName name) noexcept {
+  return {'s', name.value};
+}
+[[nodiscard]] inline Label label(model::SnapshotName name) noexcept {
+  return {'h', name.value};
+}
+
 /// One broken statement, with the values that show it.
 struct Violation {
   char const* id = "";         // invariant
@@ -47,13 +60,22 @@ struct Before {
   std::vector<std::vector<std::uint32_t>> pages;  // by plane: the last page, of rings all
 };
 
+/// Rows of one page, or a state slot, that the last operation wrote.
+struct Place {
+  PlaneBinding const* plane = nullptr;
+  std::uint32_t page = 0;       // or state slot
+  std::uint32_t first_row = 0;  // of the page
+  std::uint32_t last_row = 0;   // one past
+};
+
 /// Everything a check may read.
 struct Check {
   Inspection inspection;
   std::span<PlaneBinding const> planes;
   model::Model const& model;
   model::HoldfastSystem const& system;
-  std::span<model::WrittenRange const> writes;  // of the last operation
+  std::span<Place const> places;    // that the last operation wrote, each page once
+  std::span<PlaneState const> now;  // of the operation's sequence, by plane; valid when it is live
   Before const& before;
   model::AnyOp const* op = nullptr;
   std::uint32_t op_index = 0;
@@ -105,7 +127,7 @@ bool check_rows(Check const& check,
                 char const* id,
                 PlaneBinding const& plane,
                 Holder holder,
-                std::string const& name,
+                Label name,
                 model::History const& history,
                 model::RowRange rows);
 
@@ -114,7 +136,7 @@ bool check_state(Check const& check,
                  Report& report,
                  char const* id,
                  Holder holder,
-                 std::string const& name,
+                 Label name,
                  model::History const& history);
 
 /// Says whose row it is: the operation that wrote the token, and the one that should have removed
@@ -125,14 +147,10 @@ std::string describe_token(model::Model const& model, float token);
 std::string name_of(model::SequenceName name);
 std::string name_of(model::SnapshotName name);
 
-/// Where a written range lies.
-struct Place {
-  PlaneBinding const* plane = nullptr;  // nullptr: not in a plane's arena
-  std::uint32_t page = 0;               // or state slot
-  std::uint32_t first_row = 0;          // of the page
-  std::uint32_t last_row = 0;           // one past
-};
-Place locate(Check const& check, model::WrittenRange const& range) noexcept;
+/// Adds the place of a written range to `places`; ranges outside the planes' arenas are left out.
+void add_place(std::span<PlaneBinding const> planes,
+               model::WrittenRange const& range,
+               std::vector<Place>& places);
 
 /// Calls `visit(name, holder, history)` for each live sequence, or snapshot.
 template <typename Visit>

@@ -26,7 +26,7 @@ void check_page(Check const& check, Report& report, Place const& place, model::S
   model::History const& history = check.model.history(check.model.snapshot_of(name));
   if (plane.reference == nullptr) {
     if (check.inspection.state(holder, plane.index).slot == place.page) {
-      check_state(check, report, "IMMUT", holder, name_of(name), history);
+      check_state(check, report, "IMMUT", holder, label(name), history);
     }
     return;
   }
@@ -41,7 +41,7 @@ void check_page(Check const& check, Report& report, Place const& place, model::S
                  "IMMUT",
                  plane,
                  holder,
-                 name_of(name),
+                 label(name),
                  history,
                  {std::max(held.first, first), std::min(held.last, first + page_rows)});
       return;
@@ -50,16 +50,10 @@ void check_page(Check const& check, Report& report, Place const& place, model::S
 }
 
 void cheap(Check const& check, Report& report) {
-  Place last;
-  for (model::WrittenRange const& range : check.writes) {
-    Place const place = locate(check, range);
-    if (place.plane == nullptr || (place.plane == last.plane && place.page == last.page)) {
-      continue;
-    }
-    last = place;
+  for (Place const& place : check.places) {
     if (check.inspection.page_references(place.plane->index, place.page) == 1 &&
-        place.plane->reference == nullptr) {
-      continue;  // a slot of the operation's own; deep checks recount the references
+        place.plane->info.chunk_pages == 0) {
+      continue;  // held once, by who writes it: OWNER sees to that
     }
     for_each_snapshot(check, [&](model::SnapshotName name, Holder, model::History const&) {
       if (report.is_clean()) {
@@ -79,13 +73,13 @@ void deep(Check const& check, Report& report) {
                                      "IMMUT",
                                      plane,
                                      holder,
-                                     name_of(name),
+                                     label(name),
                                      history,
                                      held_rows(check, plane, history));
                         }
                       }
                       if (report.is_clean()) {
-                        check_state(check, report, "IMMUT", holder, name_of(name), history);
+                        check_state(check, report, "IMMUT", holder, label(name), history);
                       }
                     });
 }

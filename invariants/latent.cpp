@@ -15,8 +15,7 @@ void cheap(Check const& check, Report& report) {
     if (!keys && plane.info.kind != PlaneKind::kLatent && plane.info.kind != PlaneKind::kTailRing) {
       continue;
     }
-    std::uint32_t const length =
-        check.inspection.state(check.holder(*check.subject), plane.index).length;
+    std::uint32_t const length = check.now[plane.index].length;
     if (length != plane.units(position)) {
       report.add({.id = "LATENT",
                   .plane = plane.info.name,

@@ -5,11 +5,8 @@
 namespace holdfast::invariant {
 namespace {
 
-void check_lengths(Check const& check,
-                   Report& report,
-                   Holder holder,
-                   std::string const& name,
-                   std::uint32_t position) {
+void check_lengths(
+    Check const& check, Report& report, Holder holder, Label name, std::uint32_t position) {
   for (PlaneBinding const& plane : check.planes) {
     std::uint32_t const length = check.inspection.state(holder, plane.index).length;
     if (length != plane.units(position)) {
@@ -17,7 +14,7 @@ void check_lengths(Check const& check,
                   .plane = plane.info.name,
                   .layer = plane.info.layers.empty() ? -1 : std::int64_t{plane.info.layers.front()},
                   .position = position,
-                  .holder = name,
+                  .holder = name.text(),
                   .text = "the plane reports length " + std::to_string(length) + ", must be " +
                           std::to_string(plane.units(position)) + " at position " +
                           std::to_string(position)});
@@ -59,7 +56,7 @@ void check_sequence(Check const& check, Report& report, model::SequenceName name
                         ", must be at " + std::to_string(position)});
     return;
   }
-  check_lengths(check, report, holder, name_of(name), position);
+  check_lengths(check, report, holder, label(name), position);
   check_mirror(check, report, name);
 }
 
@@ -81,7 +78,7 @@ void deep(Check const& check, Report& report) {
                         check_lengths(check,
                                       report,
                                       holder,
-                                      name_of(name),
+                                      label(name),
                                       static_cast<std::uint32_t>(history.tokens.size()));
                       }
                     });

@@ -23,6 +23,14 @@ void add(Check const& check, Report& report, Place const& place, std::string con
 /// state.
 bool may_write_slot(Check const& check, Place const& place, std::string& why) {
   std::uint32_t const index = place.plane->index;
+  if (check.inspection.page_references(index, place.page) == 1) {
+    auto const open = check.inspection.open_pages(check.holder(*check.subject).index, index);
+    bool const fresh = !check.before.live || check.before.planes[index].slot != place.page;
+    if (std::find(open.begin(), open.end(), place.page) != open.end() ||
+        (fresh && check.now[index].slot == place.page)) {
+      return true;  // nobody else holds it
+    }
+  }
   bool allowed = true;
   for_each_snapshot(check, [&](model::SnapshotName name, Holder holder, model::History const&) {
     if (check.inspection.state(holder, index).slot == place.page && check.snapshot != name) {
@@ -144,10 +152,9 @@ void check_page(Check const& check, Report& report, Place const& place) {
 
 void cheap(Check const& check, Report& report) {
   bool const live = check.subject && check.model.sequence(*check.subject).live;
-  for (model::WrittenRange const& range : check.writes) {
-    Place const place = locate(check, range);
-    if (place.plane == nullptr || !report.is_clean()) {
-      continue;
+  for (Place const& place : check.places) {
+    if (!report.is_clean()) {
+      return;
     }
     if (place.page == 0) {
       add(check, report, place, "wrote the reserved page or slot 0");

@@ -21,7 +21,7 @@ void cheap(Check const& check, Report& report) {
                     "PROV",
                     plane,
                     check.holder(*check.subject),
-                    name_of(*check.subject),
+                    label(*check.subject),
                     history,
                     {plane.units(check.touched_first), plane.units(check.touched_last)})) {
       return;
@@ -39,7 +39,7 @@ void deep(Check const& check, Report& report) {
                        "PROV",
                        plane,
                        holder,
-                       name_of(name),
+                       label(name),
                        history,
                        {0, plane.units(static_cast<std::uint32_t>(history.tokens.size()))});
           }

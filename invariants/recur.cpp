@@ -11,7 +11,7 @@ void cheap(Check const& check, Report& report) {
                 report,
                 "RECUR",
                 check.holder(*check.subject),
-                name_of(*check.subject),
+                label(*check.subject),
                 check.model.history(check.model.sequence(*check.subject)));
   }
 }
@@ -20,7 +20,7 @@ void deep(Check const& check, Report& report) {
   for_each_sequence(check,
                     [&](model::SequenceName name, Holder holder, model::History const& history) {
                       if (report.is_clean()) {
-                        check_state(check, report, "RECUR", holder, name_of(name), history);
+                        check_state(check, report, "RECUR", holder, label(name), history);
                       }
                     });
 }

@@ -7,12 +7,14 @@
 namespace holdfast::invariant {
 namespace {
 
+/// Resident rows from `from` on, and the open pool.
 void check_ring(Check const& check,
                 Report& report,
                 PlaneBinding const& plane,
                 Holder holder,
-                std::string const& name,
-                model::History const& history) {
+                Label name,
+                model::History const& history,
+                std::uint32_t from) {
   auto const length = static_cast<std::uint32_t>(history.tokens.size());
   std::uint32_t const pool = check.model.shape().planes[plane.model_planes.front()].pool;
   std::uint32_t const open_pool = length / pool * pool;
@@ -22,13 +24,14 @@ void check_ring(Check const& check,
                 .plane = plane.info.name,
                 .layer = plane.info.layers.front(),
                 .position = open_pool,
-                .holder = name,
+                .holder = name.text(),
                 .text = "the open pool starts at " + std::to_string(open_pool) +
                         ", but rows are resident only from " + std::to_string(state.lo)});
     return;
   }
+  std::uint32_t const first = std::max(state.lo, std::min(from, open_pool));
   check_rows(
-      check, report, "WINDOW", plane, holder, name, history, {std::min(state.lo, length), length});
+      check, report, "WINDOW", plane, holder, name, history, {std::min(first, length), length});
 }
 
 void cheap(Check const& check, Report& report) {
@@ -38,8 +41,9 @@ void cheap(Check const& check, Report& report) {
                  report,
                  plane,
                  check.holder(*check.subject),
-                 name_of(*check.subject),
-                 check.model.history(check.model.sequence(*check.subject)));
+                 label(*check.subject),
+                 check.model.history(check.model.sequence(*check.subject)),
+                 check.touched_first);
     }
   }
 }
@@ -51,7 +55,7 @@ void deep(Check const& check, Report& report) {
                         // While a handle is open its rows may have lapped all but the open pool's.
                         if (report.is_clean() && plane.info.kind == PlaneKind::kTailRing &&
                             !check.model.sequence(name).open.open) {
-                          check_ring(check, report, plane, holder, name_of(name), history);
+                          check_ring(check, report, plane, holder, label(name), history, 0);
                         }
                       }
                     });

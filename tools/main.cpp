@@ -1,32 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// bootstrap
-#include <cstdio>
-#include <cstdlib>
+// The holdfast program, and holdfast-mutants.
+#include <exception>
+#include <new>
+#include <variant>
 
-#include "fuzz/mutants.hpp"
-using namespace holdfast;
+#include "models/input_error.hpp"
+#include "tools/command_line.hpp"
+#include "tools/commands.hpp"
+#include "tools/process.hpp"
+
+namespace holdfast::tools {
+namespace {
+
+bool needs_mutants(Options const& options) {
+  if (auto const* run = std::get_if<RunOptions>(&options)) {
+    return run->mutant.has_value();
+  }
+  if (auto const* replay = std::get_if<ReplayOptions>(&options)) {
+    return replay->mutant.has_value();
+  }
+  return std::holds_alternative<MutantsOptions>(options);
+}
+
+int run_program(int argc, char** argv) {
+  Options const options = parse_command_line(argc, argv);
+  if (needs_mutants(options)) {
+    hand_over_to_mutants(argv);
+  }
+  return std::visit([](auto const& known) { return execute(known); }, options);
+}
+
+}  // namespace
+
+int execute(HelpOptions const& options) {
+  print(options.text);
+  return kExitHeld;
+}
+
+}  // namespace holdfast::tools
+
 int main(int argc, char** argv) {
-  fuzz::RunPlan plan;
-  for (int i = 2; i < argc; ++i)
-    plan.geometries.push_back(model::load_geometry(argv[i]));
-  plan.operations = std::strtoull(argv[1], nullptr, 10);
-  plan.seed = 7;
-  if (char const* m = std::getenv("HM")) {
-    std::printf("mutant %d\n", fuzz::select_mutant(m));
+  using namespace holdfast::tools;  // NOLINT(google-build-using-namespace): this is all of main
+  prepare_process();
+  try {
+    return run_program(argc, argv);
+  } catch (holdfast::model::InputError const& error) {
+    complain(error.what());
+    return kExitInput;
+  } catch (std::bad_alloc const&) {
+    complain("out of memory");
+  } catch (std::exception const& error) {
+    complain(error.what());
   }
-  auto r = fuzz::run_many(plan);
-  std::printf("%llu ops %llu rows %.3f s: %.0f ops/s %.0f rows/s digest %016llx checks %llu\n",
-              1ULL * r.counts.operations,
-              1ULL * r.counts.rows,
-              r.seconds,
-              double(r.counts.operations) / r.seconds,
-              double(r.counts.rows) / r.seconds,
-              1ULL * r.digest,
-              1ULL * r.counts.checks);
-  if (r.failed) {
-    std::printf("%s%s",
-                model::print_trace(r.failed->trace).c_str(),
-                fuzz::describe_failure(r.failed->failure, r.failed->trace.ops).c_str());
-    return 1;
-  }
+  return kExitEnvironment;
 }

@@ -199,22 +199,33 @@ class ToyEngine {
     for (StateInfo const& info : cache_->inspect().states()) {
       auto const view = open.state(info.layer);
       ASSERT_TRUE(IsOk(view));
-      std::uint32_t from = view->sequence->read_slot;
-      std::vector<float> conv(info.conv_elements);
-      std::vector<float> ssm(info.ssm_elements);
-      std::byte const* const base = view->slots + from * view->slot_bytes;
-      std::memcpy(conv.data(), base + view->conv_offset, conv.size() * sizeof(float));
-      std::memcpy(ssm.data(), base + view->ssm_offset, ssm.size() * sizeof(float));
+      std::byte const* const from = view->slots + view->sequence->read_slot * view->slot_bytes;
+      auto conv = read(from + view->conv_offset, info.conv_elements);
+      auto ssm = read(from + view->ssm_offset, info.ssm_elements);
       for (std::uint32_t i = 0; i < tokens.size(); ++i) {
         advance(conv, info.layer, tokens[i]);
         advance(ssm, info.layer + 1, tokens[i]);
         if (is_round || i + 1 == tokens.size()) {
           std::uint32_t const slot = (&view->sequence->write_slot[0])[is_round ? i : 0];
           std::byte* const to = view->slots + slot * view->slot_bytes;
-          std::memcpy(to + view->conv_offset, conv.data(), conv.size() * sizeof(float));
-          std::memcpy(to + view->ssm_offset, ssm.data(), ssm.size() * sizeof(float));
+          write_floats(to + view->conv_offset, conv);
+          write_floats(to + view->ssm_offset, ssm);
         }
       }
+    }
+  }
+  static std::vector<float> read(std::byte const* from, std::uint32_t count) {
+    std::vector<float> out(count);
+    for (float& value : out) {
+      std::memcpy(&value, from, sizeof value);
+      from += sizeof value;
+    }
+    return out;
+  }
+  static void write_floats(std::byte* to, std::vector<float> const& values) {
+    for (float const value : values) {
+      std::memcpy(to, &value, sizeof value);
+      to += sizeof value;
     }
   }
   static void advance(std::vector<float>& state, std::uint32_t layer, std::uint32_t token) {
@@ -245,7 +256,7 @@ class ToyEngine {
     for (std::uint32_t i = 0; i < plane.layers.size(); ++i) {
       std::uint32_t const layer = plane.layers[i];
       for (std::uint32_t row = state.lo; row < state.length; ++row) {
-        ASSERT_TRUE(IsOk(look.read_row(holder, index, i, row, found)))
+        ASSERT_TRUE(IsOk(look.read_rows(holder, index, i, row, 1, found)))
             << plane.name << " layer " << layer << " row " << row;
         for (std::uint32_t element = 0; element < plane.row_elements; ++element) {
           wanted[element] = plane.kind == PlaneKind::kPoolKeys

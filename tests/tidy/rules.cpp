@@ -90,7 +90,11 @@ std::vector<Ban> const& bans() {
   static std::vector<Ban> const table = {
       {{"system_clock", "steady_clock", "high_resolution_clock", "clock_gettime", "gettimeofday"},
        {""},
-       {"bench/", "tools/", "fuzz/campaign"},
+       {"bench/",
+        "tools/",
+        "fuzz/campaign",
+        "fuzz/run.cpp",
+        "tests/unit/cache/allocation_test.cpp"},
        "a time passed in as a parameter"},
       {{"rand",
         "srand",

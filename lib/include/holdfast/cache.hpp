@@ -156,11 +156,11 @@ class Append : public detail::OpenRows {
                float const* source,
                std::uint32_t count,
                Stream stream = {}) noexcept;
-  /// Makes the rows visible. Errors: kStale; kIncomplete with the handle still open; kDeviceFailed
-  /// taints.
+  /// Makes the rows visible. Errors: kStale, kTainted; kIncomplete with the handle still open;
+  /// kDeviceFailed taints.
   Status commit(Stream stream = {}) noexcept;
-  /// Forgets the rows: the sequence is bit for bit what it was. Errors: kStale; kDeviceFailed
-  /// taints.
+  /// Forgets the rows: the sequence is bit for bit what it was. Errors: kStale, kTainted;
+  /// kDeviceFailed taints.
   Status drop(Stream stream = {}) noexcept;
 
  private:
@@ -184,7 +184,8 @@ class Round : public detail::OpenRows {
                std::uint32_t count,
                Stream stream = {}) noexcept;
   /// Keeps the first `keep` rows, forgets the others and closes the round.
-  /// Errors   : kStale; kInvalidArgument (keep > k) and kIncomplete with the round still open;
+  /// Errors   : kStale, kTainted; kInvalidArgument (keep > k) and kIncomplete with the round still
+  /// open;
   ///            kDeviceFailed taints
   Result<Accepted> accept(std::uint32_t keep, Stream stream = {}) noexcept;
   /// accept(0).

@@ -36,6 +36,7 @@ struct PlaneInfo {
   std::uint32_t parts = 1;                ///< separately stored parts of a row
   std::uint32_t page_rows = 0;            ///< 0 for planes without pages
   std::uint32_t ring_rows = 0;            ///< R of a tail ring, else 0
+  std::uint32_t chunk_pages = 0;          ///< page ids of a chunk; 0 for planes without chunks
   std::uint64_t page_bytes = 0;           ///< bytes of one page, or of one state slot
   std::uint32_t pages = 0;          ///< pages (or slots) of the arena, the reserved one counted
   std::byte const* base = nullptr;  ///< device address of the arena
@@ -132,13 +133,15 @@ class Inspection {
   [[nodiscard]] std::span<std::uint32_t const> open_pages(std::uint32_t sequence,
                                                           std::uint32_t plane) const noexcept;
 
-  /// Copies one row of one layer (index into PlaneInfo::layers) into `out`, row_elements f32.
-  /// Errors   : kInvalidArgument (no such row in the table), kDeviceFailed
-  Status read_row(Holder holder,
-                  std::uint32_t plane,
-                  std::uint32_t layer_index,
-                  std::uint32_t row,
-                  std::span<float> out) const noexcept;
+  /// Copies rows [first, first + count) of one layer (index into PlaneInfo::layers) into `out`
+  /// [count, row_elements] f32.
+  /// Errors   : kInvalidArgument (a row has no page, or the size is wrong), kDeviceFailed
+  Status read_rows(Holder holder,
+                   std::uint32_t plane,
+                   std::uint32_t layer_index,
+                   std::uint32_t first,
+                   std::uint32_t count,
+                   std::span<float> out) const noexcept;
   /// Copies the whole state slot of a holder into `out`, page_bytes / 4 elements.
   /// Errors   : kInvalidArgument, kDeviceFailed
   Status read_state(Holder holder, std::span<float> out) const noexcept;

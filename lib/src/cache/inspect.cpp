@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The read-only window: every index is checked, so that broken state can be looked at, too.
+#include <algorithm>
 #include <holdfast/inspect.hpp>
 
 #include "cache/core.hpp"
@@ -200,23 +201,42 @@ std::byte const* Inspection::row_address(Holder holder,
          std::uint64_t{physical % known.page_rows} * known.row_bytes;
 }
 
-Status Inspection::read_row(Holder holder,
-                            std::uint32_t plane,
-                            std::uint32_t layer_index,
-                            std::uint32_t row,
-                            std::span<float> out) const noexcept {
-  std::byte const* const base = row_address(holder, plane, layer_index, row);
-  if (base == nullptr) {
-    return no_such("row");
+Status Inspection::read_rows(Holder holder,
+                             std::uint32_t plane,
+                             std::uint32_t layer_index,
+                             std::uint32_t first,
+                             std::uint32_t count,
+                             std::span<float> out) const noexcept {
+  if (!has_plane(core_, plane)) {
+    return no_such("plane");
   }
   auto const& known = core_->plan().classes[plane];
-  if (out.size() != known.row_elements) {
+  if (out.size() != std::uint64_t{count} * known.row_elements) {
     return no_such("out");
   }
+  std::uint32_t const part_elements = known.row_bytes / sizeof(float);
   float* to = out.data();
-  for (std::uint32_t part = 0; part < known.parts; ++part, to += known.row_bytes / sizeof(float)) {
-    HOLDFAST_TRY(
-        core_->device().host_read(to, base + part * known.strip_bytes, known.row_bytes, Stream{}));
+  for (std::uint32_t row = first, left = count; left != 0;) {  // first + count may overflow
+    std::byte const* base = row_address(holder, plane, layer_index, row);
+    if (base == nullptr) {
+      return no_such("row");
+    }
+    // Rows of one page lie one after the other, part by part.
+    std::uint32_t const run = std::min(left, known.page_rows - row % known.page_rows);
+    if (known.parts == 1) {
+      HOLDFAST_TRY(
+          core_->device().host_read(to, base, std::uint64_t{run} * known.row_bytes, Stream{}));
+      to += std::size_t{run} * part_elements;
+    } else {
+      for (std::uint32_t i = 0; i < run; ++i, base += known.row_bytes) {
+        for (std::uint32_t part = 0; part < known.parts; ++part, to += part_elements) {
+          HOLDFAST_TRY(core_->device().host_read(
+              to, base + part * known.strip_bytes, known.row_bytes, Stream{}));
+        }
+      }
+    }
+    row += run;
+    left -= run;
   }
   return {};
 }

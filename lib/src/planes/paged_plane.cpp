@@ -25,6 +25,7 @@ PlaneInfo PagedPlane::describe(Plan const& plan) const noexcept {
           .row_elements = known.row_elements,
           .parts = known.parts,
           .page_rows = known.page_rows,
+          .chunk_pages = plan.chunk_pages,
           .page_bytes = known.page_bytes,
           .pages = known.pages,
           .base = table_.pages().base()};

@@ -218,11 +218,9 @@ void PagedTable::load(std::uint32_t snapshot, Owner owner, bool fresh, Step& ste
   }
   target.chunks = source.chunks;
   target.pages = source.pages;
-  if (fresh) {
-    target.sealed = HOLDFAST_MUTANT(kForkUnsealed) ? 0 : source.rows;
-  } else {
-    target.sealed = std::max(target.sealed, source.rows);
-  }
+  target.sealed = fresh || HOLDFAST_MUTANT(kRollbackLowersSealed)
+                      ? source.rows
+                      : std::max(target.sealed, source.rows);
 }
 
 void PagedTable::drop_snapshot(std::uint32_t snapshot) noexcept {

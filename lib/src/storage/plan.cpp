@@ -413,8 +413,12 @@ class Planner {
                     static_cast<std::int64_t>(pages),
                     kLargestSize);
     }
-    static_cast<void>(product(pages + 1, known.page_bytes));
-    if (product.overflowed()) {
+    plan_.arena_bytes += align_bytes(product(pages + 1, known.page_bytes));
+    plan_.table_bytes +=
+        align_bytes(std::uint64_t{plan_.sequence_limit} * known.entries * sizeof(std::uint32_t));
+    // Sixteen classes of at most 2^62 bytes each stay inside 64 bits only when every sum is looked
+    // at.
+    if (product.overflowed() || plan_.arena_bytes + plan_.table_bytes > (std::uint64_t{1} << 62U)) {
       return refuse(-1, name_of(known.kind), "needs an arena whose size in bytes overflows");
     }
     known.pages = static_cast<std::uint32_t>(pages) + 1;

@@ -16,6 +16,14 @@ namespace holdfast::internal::storage {
 /// Most plane classes of one layout; a model has a handful of shapes.
 inline constexpr std::uint32_t kLargestClassCount = 16;
 
+/// Alignment of every arena and table in the cache's one allocation, in bytes; that of
+/// Device::allocate.
+inline constexpr std::uint64_t kArenaAlignment = 256;
+
+[[nodiscard]] constexpr std::uint64_t align_bytes(std::uint64_t bytes) noexcept {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
 /// One plane class: the layers of one plane kind and shape.
 struct ClassPlan {
   PlaneKind kind;
@@ -56,6 +64,8 @@ struct Plan {
   std::uint32_t tokens = 0;
   std::uint32_t largest_round = 0;
   std::uint32_t chunk_pages = 0;
+  std::uint64_t table_bytes = 0;   // device tables of all classes, aligned
+  std::uint64_t arena_bytes = 0;   // arenas of all classes, aligned
   std::uint64_t mirror_bytes = 0;  // stride of the device records
 
   [[nodiscard]] std::span<std::uint32_t const> layers_of(ClassPlan const& plan) const noexcept {

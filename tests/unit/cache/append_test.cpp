@@ -3,10 +3,13 @@
 // Method: a toy engine writes all planes; contents are compared with the token history.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <holdfast/cache.hpp>
 #include <utility>
+#include <vector>
 
 #include "tests/support/layouts.hpp"
 #include "tests/support/picture.hpp"
@@ -180,7 +183,7 @@ TEST_F(AppendTest, RowsAreTakenInOrderPieceByPiece) {
   Inspection const look = cache_->inspect();
   for (std::uint32_t row = 0; row < 5; ++row) {
     ASSERT_TRUE(
-        IsOk(look.read_row({HolderKind::kSequence, sequence_->id().index}, 0, 0, row, found)));
+        IsOk(look.read_rows({HolderKind::kSequence, sequence_->id().index}, 0, 0, row, 1, found)));
     for (std::uint32_t element = 0; element < 4; ++element) {
       EXPECT_EQ(found.at(element),
                 row_element(PlaneKind::kAttentionKv, 0, row, tokens[row], element));
@@ -257,6 +260,30 @@ TEST_F(AppendTest, ViewOfAPartCountsThatPartAsWritten) {
   Status const missing = append->commit();
   ASSERT_TRUE(HasCode(missing, ErrorCode::kIncomplete, "attention_kv"));
   EXPECT_EQ(missing.error().got, 2);
+}
+
+TEST_F(AppendTest, RowsAreReadTogetherAsOneByOne) {
+  engine_.append(*sequence_, history_, make_tokens(7, 1));
+  Inspection const look = cache_->inspect();
+  Holder const holder{HolderKind::kSequence, sequence_->id().index};
+  for (std::uint32_t plane = 0; plane + 1 < look.plane_count(); ++plane) {
+    PlaneState const state = look.state(holder, plane);
+    std::uint32_t const width = look.plane(plane).row_elements;
+    std::vector<float> together(std::size_t{state.length - state.lo} * width);
+    std::vector<float> single(width);
+    ASSERT_TRUE(
+        IsOk(look.read_rows(holder, plane, 1, state.lo, state.length - state.lo, together)));
+    for (std::uint32_t row = state.lo; row < state.length; ++row) {
+      ASSERT_TRUE(IsOk(look.read_rows(holder, plane, 1, row, 1, single)));
+      auto const at =
+          together.begin() + static_cast<std::ptrdiff_t>(std::size_t{row - state.lo} * width);
+      EXPECT_TRUE(std::equal(single.begin(), single.end(), at)) << look.plane(plane).name << row;
+    }
+  }
+  std::array<float, 4> out{};
+  EXPECT_TRUE(HasCode(
+      look.read_rows(holder, 0, 0, UINT32_MAX, 1, out), ErrorCode::kInvalidArgument, "row"));
+  EXPECT_TRUE(HasCode(look.read_rows(holder, 0, 0, 0, 2, out), ErrorCode::kInvalidArgument, "out"));
 }
 
 TEST_F(AppendTest, OpenAppendMakesTheSequenceBusyAndNoOther) {

@@ -330,8 +330,9 @@ TEST_F(LifetimeTest, InspectionAnswersIndicesOutOfRangeWithNothing) {
   EXPECT_EQ(look.page_writer(0, 99999), 0U);
   EXPECT_TRUE(look.open_pages(999, 0).empty());
   EXPECT_EQ(look.row_address({HolderKind::kSequence, 1}, 0, 99, 0), nullptr);
-  EXPECT_TRUE(HasCode(
-      look.read_row({HolderKind::kSequence, 1}, 0, 0, 0, out), ErrorCode::kInvalidArgument, "row"));
+  EXPECT_TRUE(HasCode(look.read_rows({HolderKind::kSequence, 1}, 0, 0, 0, 1, out),
+                      ErrorCode::kInvalidArgument,
+                      "row"));
   EXPECT_TRUE(HasCode(look.read_state(nobody, out), ErrorCode::kInvalidArgument, "state"));
   EXPECT_TRUE(HasCode(
       look.read_state({HolderKind::kSequence, 1}, out), ErrorCode::kInvalidArgument, "out"));

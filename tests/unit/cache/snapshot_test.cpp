@@ -240,6 +240,21 @@ TEST_F(AttentionSnapshotTest, TruncateThenAppendEqualsNeverAppended) {
   }
 }
 
+TEST_F(AttentionSnapshotTest, PageThatComesBackThroughASnapshotIsNotWrittenInPlace) {
+  engine_.append(*sequence_, history_, make_tokens(3, 1));
+  Snapshot const three = snapshot();
+  engine_.append(*sequence_, history_, make_tokens(1, 2));  // in place, in the shared page
+  Snapshot const four = snapshot();
+  ASSERT_TRUE(IsOk(sequence_->truncate(1)));  // gives that page up
+  History short_one = first_of(history_, 1);
+  engine_.append(*sequence_, short_one, make_tokens(1, 3));  // lowers `sealed` by a copy
+  ASSERT_TRUE(IsOk(sequence_->rollback(three)));
+  History other = first_of(history_, 3);
+  engine_.append(*sequence_, other, make_tokens(1, 4));
+  engine_.expect(*sequence_, other);
+  engine_.expect(four, history_);
+}
+
 TEST_F(LatentSnapshotTest, TruncateIsAnsweredByWhatIsResident) {
   engine_.append(*sequence_, history_, make_tokens(12, 1));
   for (std::uint32_t length = 12; length-- > 0;) {

@@ -190,8 +190,8 @@ class PoolKeyTest : public testing::Test {
 
   float key(std::uint32_t row, std::uint32_t element) const {
     std::array<float, 2> out{};
-    EXPECT_TRUE(IsOk(created_->inspect().read_row(
-        {HolderKind::kSequence, sequence_->id().index}, kKeys, 0, row, out)));
+    EXPECT_TRUE(IsOk(created_->inspect().read_rows(
+        {HolderKind::kSequence, sequence_->id().index}, kKeys, 0, row, 1, out)));
     return out.at(element);
   }
 

@@ -101,6 +101,14 @@ std::vector<Refusal> layout_refusals() {
        },
        -1,
        "attention_kv"},
+      {"ArenaOverflows",
+       [](Layout& it) {
+         it.layers = {{{LatentSpec{.width = kLargestSize}}}};
+         it.page_rows = 1U << 20U;
+         it.capacity.pages = 1U << 20U;
+       },
+       -1,
+       "latent"},
       {"RanksAboveOne",
        [](Layout& it) { it = attention_layout(), it.ranks = 2; },
        -1,

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// One mutant in this process, and the pool of processes around it.
+#include "fuzz/mutant_runner.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <memory>
+#include <new>
+#include <span>
+#include <sstream>
+#include <system_error>
+
+#include "fuzz/generator.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+using Counter = std::atomic<std::uint64_t>;
+
+[[noreturn]] void fail(char const* what) {
+  throw std::system_error{errno, std::generic_category(), what};
+}
+
+/// Counters that parent and children share.
+class SharedCounters {
+ public:
+  explicit SharedCounters(std::size_t count) : bytes_{std::max<std::size_t>(count, 1) * kSize} {
+    base_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (base_ == MAP_FAILED) {
+      fail("shared memory");
+    }
+    auto* const first = static_cast<Counter*>(base_);
+    for (std::size_t i = 0; i < count; ++i) {
+      ::new (first + i) Counter{0};
+    }
+    counters_ = {first, count};
+  }
+  ~SharedCounters() { munmap(base_, bytes_); }
+  SharedCounters(SharedCounters const&) = delete;
+  SharedCounters& operator=(SharedCounters const&) = delete;
+
+  Counter& operator[](std::size_t index) const { return counters_[index]; }
+  [[nodiscard]] std::uint64_t sum() const {
+    std::uint64_t total = 0;
+    for (Counter const& counter : counters_) {
+      total += counter.load(std::memory_order_relaxed);
+    }
+    return total;
+  }
+
+ private:
+  static constexpr std::size_t kSize = sizeof(Counter);
+  std::size_t bytes_;
+  void* base_;
+  std::span<Counter> counters_;
+};
+
+/// A child process and what it has said so far.
+struct Child {
+  std::size_t mutant = 0;  // index in the plan
+  pid_t process = -1;
+  int pipe = -1;
+  std::string said;
+};
+
+// One line: "1 IMMUT OWNER" or "0". The line end says that it is whole.
+std::string line_of(MutantOutcome const& outcome) {
+  std::string line = outcome.killed ? "1" : "0";
+  for (std::string const& id : outcome.invariants) {
+    line += " " + id;
+  }
+  return line + "\n";
+}
+
+void read_line(std::string const& line, MutantOutcome& outcome) {
+  std::istringstream words{line};
+  int killed = 0;
+  words >> killed;
+  outcome.killed = killed != 0;
+  for (std::string id; words >> id;) {
+    outcome.invariants.push_back(id);
+  }
+}
+
+[[noreturn]] void be_child(MutantInfo const& info,
+                           MutantPlan const& plan,
+                           int pipe,
+                           Counter& counted) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  rlimit const no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  // What a sanitizer or the C library says about the crash is known: the mutant did it.
+  int const nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  dup2(nowhere, STDERR_FILENO);
+  for (int const signal : {SIGINT, SIGTERM, SIGALRM, SIGPIPE}) {
+    std::signal(signal, SIG_DFL);
+  }
+  int status = 1;
+  try {
+    std::string const line = line_of(run_mutant(info, plan, counted));
+    status = write(pipe, line.data(), line.size()) < 0 ? 1 : 0;
+  } catch (std::exception const&) {
+    status = 1;
+  }
+  _exit(status);
+}
+
+Child start_child(std::size_t index, MutantPlan const& plan, Counter& counted) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    fail("pipe");
+  }
+  pid_t const process = fork();
+  if (process < 0) {
+    fail("fork");
+  }
+  if (process == 0) {
+    close(ends[0]);
+    be_child(plan.mutants[index], plan, ends[1], counted);
+  }
+  close(ends[1]);
+  return {.mutant = index, .process = process, .pipe = ends[0]};
+}
+
+/// False once the child has closed its end.
+bool listen(Child& child) {
+  char buffer[512];
+  ssize_t const got = read(child.pipe, buffer, sizeof buffer);
+  if (got > 0) {
+    child.said.append(buffer, static_cast<std::size_t>(got));
+  }
+  return got > 0 || (got < 0 && errno == EINTR);
+}
+
+MutantOutcome bury(Child const& child, MutantPlan const& plan, Counter const& counted) {
+  close(child.pipe);
+  int status = 0;
+  while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) {
+  }
+  MutantOutcome outcome{.info = plan.mutants[child.mutant], .operations = counted.load()};
+  if (!child.said.empty() && child.said.back() == '\n') {
+    read_line(child.said, outcome);
+    return outcome;
+  }
+  bool const hung = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+  outcome.killed = true;
+  outcome.invariants = {hung ? kHang : kCrash};
+  ++outcome.operations;  // the one that it did not survive
+  return outcome;
+}
+
+/// Waits up to half a second for any child to speak or end.
+void wait_for(std::vector<Child> const& children, std::vector<pollfd>& ready) {
+  constexpr int kMilliseconds = 500;
+  ready.clear();
+  for (Child const& child : children) {
+    ready.push_back({.fd = child.pipe, .events = POLLIN, .revents = 0});
+  }
+  if (poll(ready.data(), ready.size(), kMilliseconds) < 0) {
+    for (pollfd& one : ready) {
+      one.revents = 0;
+    }
+  }
+}
+
+}  // namespace
+
+MutantOutcome run_mutant(MutantInfo const& info, MutantPlan const& plan, Counter& counted) {
+  MutantOutcome outcome{.info = info};
+  if (!select_mutant(info.name)) {
+    return outcome;
+  }
+  RunnerOptions const options{
+      .compare = plan.compare,
+      .on_step = [&](std::uint32_t, auto const&, auto const&, auto const&) { ++counted; }};
+  std::vector<std::unique_ptr<Runner>> runners;
+  runners.reserve(plan.geometries.size());
+  for (model::Geometry const& geometry : plan.geometries) {
+    runners.push_back(std::make_unique<Runner>(geometry, options));
+  }
+  for (std::uint64_t index = 0; !outcome.killed && outcome.operations < plan.budget; ++index) {
+    alarm(kHangSeconds);
+    Runner& runner = *runners[geometry_of(index, runners.size())];
+    ProgramResult const result = runner.run_seed(program_seed(plan.seed, index));
+    outcome.operations += result.counts.operations;
+    if (result.failure) {
+      outcome.killed = true;
+      for (invariant::Violation const& violation : result.failure->violations) {
+        auto& ids = outcome.invariants;
+        if (std::find(ids.begin(), ids.end(), violation.id) == ids.end()) {
+          ids.emplace_back(violation.id);
+        }
+      }
+    }
+  }
+  alarm(0);
+  select_mutant("none");
+  return outcome;
+}
+
+std::vector<MutantOutcome> run_mutants(MutantPlan const& plan) {
+  SharedCounters const counters{plan.mutants.size()};
+  std::vector<MutantOutcome> outcomes(plan.mutants.size());
+  std::vector<Child> children;
+  std::vector<pollfd> ready;
+  std::size_t next = 0;
+  while (next < plan.mutants.size() || !children.empty()) {
+    while (next < plan.mutants.size() && children.size() < std::max(plan.jobs, 1U)) {
+      children.push_back(start_child(next, plan, counters[next]));
+      ++next;
+    }
+    wait_for(children, ready);
+    for (std::size_t i = children.size(); i-- > 0;) {
+      Child& child = children[i];
+      if (ready[i].revents == 0 || listen(child)) {
+        continue;
+      }
+      MutantOutcome& outcome = outcomes[child.mutant];
+      outcome = bury(child, plan, counters[child.mutant]);
+      children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));
+      if (plan.on_outcome) {
+        plan.on_outcome(outcome);
+      }
+    }
+    if (plan.on_progress) {
+      plan.on_progress(counters.sum());
+    }
+  }
+  return outcomes;
+}
+
+}  // namespace holdfast::fuzz

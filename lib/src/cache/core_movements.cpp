@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshot, rollback, fork, truncate, release: each decides on all planes, then moves all planes.
+#include <algorithm>
+
+#include "base/mutants.hpp"
+#include "cache/core.hpp"
+#include "cache/core_errors.hpp"
+
+namespace holdfast::internal::cache {
+
+using planes::LoadKind;
+
+namespace {
+
+/// The seed of the two-plane snapshot: planes that such a snapshot forgets.
+bool snapshot_forgets([[maybe_unused]] PlaneKind kind) noexcept {
+  return HOLDFAST_MUTANT(kTwoPlaneSnapshot) && kind != PlaneKind::kAttentionKv &&
+         kind != PlaneKind::kRecurrent;
+}
+
+}  // namespace
+
+Result<HandleId> Core::snapshot(HandleId id) noexcept {
+  HOLDFAST_TRY(check_at_rest(id));
+  if (free_snapshot_count_ == 0) {
+    return Error{.code = ErrorCode::kExhausted,
+                 .text = "every snapshot is in use",
+                 .subject = "snapshots",
+                 .got = 1,
+                 .limit = 0};
+  }
+  std::uint32_t const index = free_snapshots_[--free_snapshot_count_];
+  SnapshotRecord& held = snapshots_[index];
+  held.live = true;
+  held.position = sequences_[id.index].position;
+  for_each_plane([&](std::uint32_t /*index*/, auto& plane) {
+    if (!snapshot_forgets(plane.kKind)) {
+      plane.hold(id.index, index);
+    }
+  });
+  ++sequences_[id.index].changes;
+  return HandleId{index, held.generation};
+}
+
+void Core::load_planes(std::uint32_t snapshot, std::uint32_t index, LoadKind kind) noexcept {
+  step_.clear();
+  for_each_plane([&](std::uint32_t /*index*/, auto& plane) {
+    if (!snapshot_forgets(plane.kKind)) {
+      plane.load(snapshot, owner_of(index), kind, step_);
+    }
+  });
+  sequences_[index].position = snapshots_[snapshot].position;
+}
+
+Status Core::rollback(HandleId id,
+                      Core const* snapshot_core,
+                      HandleId snapshot,
+                      Stream stream) noexcept {
+  HOLDFAST_TRY(check_at_rest(id));
+  if (snapshot_core == nullptr) {
+    return stale("snapshot");
+  }
+  if (snapshot_core != this) {
+    return invalid("snapshot", "belongs to another cache");
+  }
+  HOLDFAST_TRY(check_snapshot(snapshot));
+  load_planes(snapshot.index, id.index, LoadKind::kRollback);
+  Status const launched = publish(id.index, stream);
+  if (!launched) {
+    sequences_[id.index].tainted = true;
+  }
+  return launched;
+}
+
+Result<HandleId> Core::fork(HandleId snapshot, Stream stream) noexcept {
+  HOLDFAST_TRY(check_snapshot(snapshot));
+  auto const taken = take_sequence();
+  if (!taken) {
+    return taken.error();
+  }
+  --free_sequence_count_;
+  SequenceRecord& record = sequences_[*taken];
+  record.live = true;
+  load_planes(snapshot.index, *taken, LoadKind::kFork);
+  if (Status const launched = publish(*taken, stream); !launched) {
+    give_back_sequence(*taken);
+    return launched.error();
+  }
+  return HandleId{*taken, record.generation};
+}
+
+Status Core::can_truncate(HandleId id, std::uint32_t length) const noexcept {
+  HOLDFAST_TRY(check_at_rest(id));
+  SequenceRecord const& record = sequences_[id.index];
+  if (length > record.position) {
+    return invalid("length", "is more than the sequence's rows", length, record.position);
+  }
+  Status answer;
+  for_each_plane([&](std::uint32_t /*index*/, auto const& plane) {
+    if (answer && length != record.position) {
+      answer = plane.can_truncate(id.index, length);
+    }
+  });
+  return answer;
+}
+
+Status Core::truncate(HandleId id, std::uint32_t length, Stream stream) noexcept {
+  Status const feasible = can_truncate(id, length);
+  bool const half =
+      !feasible && feasible.error().code == ErrorCode::kRefused && HOLDFAST_MUTANT(kHalfTruncate);
+  if (!feasible && !half) {
+    return feasible;
+  }
+  SequenceRecord& record = sequences_[id.index];
+  if (length == record.position) {
+    return {};
+  }
+  step_.clear();
+  for_each_plane([&](std::uint32_t /*index*/, auto& plane) {
+    if (!half || plane.can_truncate(id.index, length)) {
+      plane.truncate(owner_of(id.index), length, step_);
+    }
+  });
+  if (half) {
+    return feasible;
+  }
+  record.position = length;
+  Status const launched = publish(id.index, stream);
+  if (!launched) {
+    record.tainted = true;
+  }
+  return launched;
+}
+
+Status Core::release(HandleId id, Stream /*stream*/) noexcept {
+  HOLDFAST_TRY(check_live(id));
+  SequenceRecord& record = sequences_[id.index];
+  if (record.open != OpenKind::kNone) {
+    step_.clear();
+    close_planes(id.index, 0);  // cancelled; nobody reads the device record of a released sequence
+  }
+  give_back_sequence(id.index);
+  if (orphaned_) {
+    static_cast<void>(close());
+  }
+  return {};
+}
+
+Status Core::drop_snapshot(HandleId snapshot) noexcept {
+  HOLDFAST_TRY(check_snapshot(snapshot));
+  for_each_plane([&](std::uint32_t /*index*/, auto& plane) {
+    if (!snapshot_forgets(plane.kKind)) {
+      plane.drop(snapshot.index);
+    }
+  });
+  SnapshotRecord& held = snapshots_[snapshot.index];
+  held.live = false;
+  if (++held.generation == 0) {
+    held.generation = 1;
+  }
+  free_snapshots_[free_snapshot_count_++] = snapshot.index;
+  if (orphaned_) {
+    static_cast<void>(close());
+  }
+  return {};
+}
+
+Result<std::uint32_t> Core::position(HandleId id) const noexcept {
+  HOLDFAST_TRY(check_live(id));
+  return sequences_[id.index].position;
+}
+
+Result<std::uint32_t> Core::snapshot_position(HandleId snapshot) const noexcept {
+  HOLDFAST_TRY(check_snapshot(snapshot));
+  return snapshots_[snapshot.index].position;
+}
+
+}  // namespace holdfast::internal::cache

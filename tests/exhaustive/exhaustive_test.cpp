@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: in a small scope nothing is left to chance. Method: from each start state and on each
+// geometry run every program of at most 4 operations (5 in the slow build of this file) with
+// boundary parameters; every invariant and the model look on after every operation.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <tuple>
+
+#include "models/geometry/geometry.hpp"
+#include "tests/exhaustive/search.hpp"
+
+#ifndef HOLDFAST_EXHAUSTIVE_DEPTH
+#define HOLDFAST_EXHAUSTIVE_DEPTH 4
+#endif
+
+namespace holdfast::test {
+namespace {
+
+constexpr std::uint32_t kDepth = HOLDFAST_EXHAUSTIVE_DEPTH;
+
+class Exhaustive : public testing::TestWithParam<std::tuple<char const*, std::uint32_t>> {};
+
+TEST_P(Exhaustive, EveryShortProgramHolds) {
+  auto const [name, index] = GetParam();
+  model::Geometry const geometry = model::load_geometry(name);
+  StartState const& start = start_states()[index];
+  SearchResult const result = search(geometry, start, kDepth);
+  std::printf(
+      "%s from %s (%s): %llu programs", name, start.name, start.text, 1ULL * result.programs);
+  for (std::uint32_t length = 1; length <= result.by_length.size(); ++length) {
+    std::printf(
+        "%s%llu of %u", length == 1 ? ": " : ", ", 1ULL * result.by_length[length - 1], length);
+  }
+  std::printf(" operations; %llu operations checked\n", 1ULL * result.operations);
+  EXPECT_FALSE(result.failed) << describe_failed(*result.failed);
+  EXPECT_EQ(result.by_length.size(), kDepth);
+  EXPECT_GT(result.programs, 5000U) << "the boundary set has lost most of its operations";
+}
+
+INSTANTIATE_TEST_SUITE_P(SmallScope,
+                         Exhaustive,
+                         testing::Combine(testing::Values("tiny-rows", "tiny", "glm5-next-mini"),
+                                          testing::Range(0U, 5U)),
+                         [](auto const& param) {
+                           std::string text = std::get<0>(param.param);
+                           for (char& letter : text) {
+                             letter = letter == '-' ? '_' : letter;
+                           }
+                           return text + "_" + start_states()[std::get<1>(param.param)].name;
+                         });
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: the exhaustive search can fail, and is strong: four operations after the start states show
+// every seeded bug. Method: turn on one bug of the library at a time and search the same small
+// scope, shortest programs first, until something reports it.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fuzz/mutants.hpp"
+#include "fuzz/run.hpp"
+#include "models/geometry/geometry.hpp"
+#include "tests/exhaustive/search.hpp"
+
+namespace holdfast::test {
+namespace {
+
+constexpr std::uint32_t kDepth = 4;
+
+/// Mutants that no program of kDepth operations shows; say why with each. None so far.
+std::set<std::string> const& survivors() {
+  static std::set<std::string> const names;
+  return names;
+}
+
+/// The first violation over all geometries and start states, the shortest programs first.
+std::optional<fuzz::FailedProgram> find_shortest() {
+  for (std::uint32_t depth = 1; depth <= kDepth; ++depth) {
+    for (char const* geometry : {"tiny-rows", "tiny", "glm5-next-mini"}) {
+      for (StartState const& start : start_states()) {
+        SearchResult result = search(model::load_geometry(geometry), start, depth);
+        if (result.failed) {
+          return std::move(result.failed);
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::set<std::string> invariants_of(fuzz::Failure const& failure) {
+  std::set<std::string> ids;
+  for (invariant::Violation const& violation : failure.violations) {
+    ids.insert(violation.id);
+  }
+  return ids;
+}
+
+class ExhaustiveMutant : public testing::TestWithParam<std::string> {
+ protected:
+  void TearDown() override { fuzz::select_mutant("none"); }
+};
+
+TEST_P(ExhaustiveMutant, IsFoundByAShortProgram) {
+  ASSERT_TRUE(fuzz::select_mutant(GetParam()));
+  std::optional<fuzz::FailedProgram> const failed = find_shortest();
+  if (survivors().contains(GetParam())) {
+    EXPECT_FALSE(failed) << "it is found now; take it off the list of survivors\n"
+                         << describe_failed(*failed);
+    return;
+  }
+  ASSERT_TRUE(failed) << "no program of " << kDepth << " operations shows it";
+  std::printf("%s on %s by", GetParam().c_str(), failed->trace.geometry.c_str());
+  for (std::string const& id : invariants_of(failed->failure)) {
+    std::printf(" %s", id.c_str());
+  }
+  std::printf(":\n");
+  for (model::AnyOp const& op : failed->trace.ops) {
+    std::printf("  %s\n", model::text_of(op).c_str());
+  }
+
+  // What is printed for a person is enough to see it again.
+  std::string const text = model::print_trace(failed->trace);
+  EXPECT_EQ(describe_failed(*failed).find(text), 0U);
+  model::Trace const trace = model::parse_trace(text, "printed");
+  fuzz::Runner runner{model::geometry_from_reference(trace.geometry), {}};
+  fuzz::ProgramResult const again = runner.run_ops(trace.ops);
+  ASSERT_TRUE(again.failure);
+  EXPECT_EQ(again.failure->op_index, failed->failure.op_index);
+  EXPECT_EQ(invariants_of(*again.failure), invariants_of(failed->failure));
+}
+
+INSTANTIATE_TEST_SUITE_P(SmallScope,
+                         ExhaustiveMutant,
+                         testing::ValuesIn(fuzz::library_mutants()),
+                         [](auto const& mutant) { return mutant.param; });
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: the reference model says what the rules say, so that a difference is the library's fault.
+// Method: hand-made cases with answers worked out from the rules, one rule a test.
+#include "models/reference/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/geometry/geometry.hpp"
+#include "models/input_error.hpp"
+
+namespace holdfast::model {
+namespace {
+
+constexpr SequenceName kS0{0};
+constexpr SequenceName kS1{1};
+constexpr SequenceName kS2{2};
+constexpr SnapshotName kH0{0};
+constexpr SnapshotName kH1{1};
+
+Observation ok(std::uint32_t value) {
+  return Observation::success(value);
+}
+Observation no(ErrorCode code) {
+  return Observation::failure(code);
+}
+
+ModelShape shape_of(char const* geometry) {
+  return make_model_shape(load_geometry(geometry).layout);
+}
+
+/// tiny-rows: pages of 4 rows, pools of 4, ring of 12, no recurrent state. tiny: ring of 16, state.
+class ModelTest : public testing::Test {
+ protected:
+  Observation append(SequenceName name, std::uint32_t rows, bool exhausted = false) {
+    Observation const opened =
+        model_.begin(name, false, rows, rows, model_.next_token(), exhausted);
+    return opened.ok ? model_.commit(name) : opened;
+  }
+  Observation verify(SequenceName name, std::uint32_t rows) {
+    return model_.begin(name, true, rows, rows, model_.next_token(), false);
+  }
+  std::vector<Token> tokens(SequenceName name) {
+    return model_.history(model_.sequence(name)).tokens;
+  }
+  std::uint32_t lo(SequenceName name) { return model_.history(model_.sequence(name)).lo[0]; }
+
+  Model model_{shape_of("tiny-rows")};
+};
+
+TEST_F(ModelTest, TokensFollowCommitDropAndAccept) {
+  EXPECT_EQ(model_.create(kS0, false), ok(0));
+  EXPECT_EQ(append(kS0, 2), ok(0));
+  EXPECT_EQ(tokens(kS0), (std::vector<Token>{1, 2}));
+  EXPECT_EQ(model_.begin(kS0, false, 2, 2, 3, false), ok(2));
+  EXPECT_EQ(tokens(kS0), (std::vector<Token>{1, 2})) << "open rows are not committed";
+  EXPECT_EQ(model_.drop(kS0), ok(0));
+  EXPECT_EQ(tokens(kS0), (std::vector<Token>{1, 2}));
+  EXPECT_EQ(verify(kS0, 3), ok(3));
+  EXPECT_EQ(model_.rewrite(kS0, 1, 2, 8), ok(2));
+  EXPECT_EQ(model_.accept(kS0, 2), ok(2));
+  EXPECT_EQ(tokens(kS0), (std::vector<Token>{1, 2, 5, 8}));
+  EXPECT_EQ(model_.next_token(), 10U) << "a rejected token is never used again";
+}
+
+TEST_F(ModelTest, WhatIsUsedUpIsStale) {
+  EXPECT_EQ(append(kS0, 1), no(ErrorCode::kStale));
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(model_.snapshot(kS0, kH0).ok);
+  EXPECT_EQ(model_.commit(kS0), no(ErrorCode::kStale));
+  EXPECT_EQ(model_.drop(kS0), no(ErrorCode::kStale));
+  EXPECT_EQ(model_.accept(kS0, 0), no(ErrorCode::kStale));
+  EXPECT_EQ(model_.rewrite(kS0, 0, 1, 9), no(ErrorCode::kStale));
+  EXPECT_EQ(verify(kS0, 1), ok(1));
+  EXPECT_EQ(model_.commit(kS0), no(ErrorCode::kStale)) << "a round is not an append";
+  EXPECT_EQ(model_.release(kS0), ok(0)) << "release cancels what is open";
+  EXPECT_EQ(model_.release(kS0), no(ErrorCode::kStale));
+  EXPECT_EQ(model_.rollback(kS0, kH0), no(ErrorCode::kStale));
+  EXPECT_EQ(model_.accept(kS0, 0), no(ErrorCode::kStale));
+  EXPECT_EQ(model_.drop_snapshot(kH0), ok(0)) << "a snapshot outlives its sequence";
+  EXPECT_EQ(model_.drop_snapshot(kH0), no(ErrorCode::kStale));
+  EXPECT_EQ(model_.fork(kH0, kS1), no(ErrorCode::kStale));
+}
+
+TEST_F(ModelTest, WhatIsOpenIsBusy) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(model_.snapshot(kS0, kH0).ok);
+  ASSERT_TRUE(model_.begin(kS0, false, 2, 1, 1, false).ok);
+  EXPECT_EQ(append(kS0, 1), no(ErrorCode::kBusy));
+  EXPECT_EQ(verify(kS0, 0), no(ErrorCode::kBusy));
+  EXPECT_EQ(model_.snapshot(kS0, kH1), no(ErrorCode::kBusy));
+  EXPECT_EQ(model_.rollback(kS0, kH0), no(ErrorCode::kBusy));
+  EXPECT_EQ(model_.truncate(kS0, 0), no(ErrorCode::kBusy));
+  EXPECT_EQ(model_.can_truncate(kS0, 99), no(ErrorCode::kBusy));
+  EXPECT_EQ(model_.fork(kH0, kS1), ok(0)) << "others are not affected";
+}
+
+TEST_F(ModelTest, ArgumentsAreChecked) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  EXPECT_EQ(append(kS0, 0), no(ErrorCode::kInvalidArgument));
+  EXPECT_EQ(verify(kS0, 9), no(ErrorCode::kInvalidArgument)) << "the largest round has 8";
+  EXPECT_EQ(append(kS0, 65), no(ErrorCode::kTooLong));
+  EXPECT_EQ(append(kS0, 64), ok(0));
+  EXPECT_EQ(append(kS0, 1), no(ErrorCode::kTooLong));
+  EXPECT_EQ(verify(kS0, 1), no(ErrorCode::kTooLong));
+  EXPECT_EQ(verify(kS0, 0), ok(0)) << "an empty round is legal";
+  EXPECT_EQ(model_.accept(kS0, 1), no(ErrorCode::kInvalidArgument));
+  EXPECT_EQ(model_.accept(kS0, 0), ok(0));
+  EXPECT_EQ(model_.truncate(kS0, 65), no(ErrorCode::kInvalidArgument));
+}
+
+TEST_F(ModelTest, MissingRowsKeepTheHandleOpen) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(model_.begin(kS0, false, 3, 2, 1, false).ok);
+  EXPECT_EQ(model_.commit(kS0), no(ErrorCode::kIncomplete));
+  EXPECT_TRUE(model_.sequence(kS0).open.open);
+  EXPECT_EQ(model_.drop(kS0), ok(0));
+  ASSERT_TRUE(model_.begin(kS0, true, 3, 2, 4, false).ok);
+  EXPECT_EQ(model_.accept(kS0, 3), no(ErrorCode::kIncomplete));
+  EXPECT_EQ(model_.rewrite(kS0, 3, 1, 9), no(ErrorCode::kInvalidArgument)) << "row 2 comes first";
+  EXPECT_EQ(model_.rewrite(kS0, 2, 2, 9), no(ErrorCode::kInvalidArgument));
+  EXPECT_EQ(model_.rewrite(kS0, 2, 1, 9), ok(1));
+  EXPECT_EQ(model_.accept(kS0, 3), ok(3));
+  EXPECT_EQ(tokens(kS0), (std::vector<Token>{4, 5, 9}));
+}
+
+TEST_F(ModelTest, SnapshotsHoldAndLoad) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(append(kS0, 5).ok);
+  EXPECT_EQ(model_.snapshot(kS0, kH0), ok(5));
+  ASSERT_TRUE(append(kS0, 2).ok);
+  EXPECT_EQ(model_.fork(kH0, kS1), ok(5));
+  ASSERT_TRUE(append(kS1, 1).ok);
+  EXPECT_EQ(tokens(kS0), (std::vector<Token>{1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(tokens(kS1), (std::vector<Token>{1, 2, 3, 4, 5, 8}));
+  EXPECT_EQ(model_.rollback(kS0, kH0), ok(5));
+  EXPECT_EQ(tokens(kS0), (std::vector<Token>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(model_.rollback(kS1, kH0), ok(5)) << "any live snapshot will do, and twice";
+  EXPECT_EQ(model_.close(), no(ErrorCode::kBusy));
+  ASSERT_TRUE(model_.release(kS0).ok);
+  ASSERT_TRUE(model_.release(kS1).ok);
+  EXPECT_EQ(model_.close(), no(ErrorCode::kBusy));
+  ASSERT_TRUE(model_.drop_snapshot(kH0).ok);
+  EXPECT_EQ(model_.close(), ok(0));
+}
+
+TEST_F(ModelTest, CountsOfSequencesAndSnapshotsAreExact) {
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    ASSERT_TRUE(model_.create({i}, false).ok);
+  }
+  EXPECT_EQ(model_.create({4}, false), no(ErrorCode::kExhausted));
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    ASSERT_TRUE(model_.snapshot(kS0, {i}).ok);
+  }
+  EXPECT_EQ(model_.snapshot(kS0, {6}), no(ErrorCode::kExhausted));
+  EXPECT_EQ(model_.fork(kH0, {5}), no(ErrorCode::kExhausted));
+  ASSERT_TRUE(model_.release(kS0).ok);
+  EXPECT_EQ(model_.fork(kH0, {5}), ok(0));
+}
+
+TEST_F(ModelTest, ResidencyFollowsTheRing) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(append(kS0, 12).ok);
+  EXPECT_EQ(lo(kS0), 0U);
+  ASSERT_TRUE(append(kS0, 2).ok);
+  EXPECT_EQ(lo(kS0), 2U) << "commit: e - R";
+  ASSERT_TRUE(verify(kS0, 8).ok);
+  ASSERT_TRUE(model_.accept(kS0, 1).ok);
+  EXPECT_EQ(lo(kS0), 10U) << "rejected rows count";
+  ASSERT_TRUE(model_.begin(kS0, false, 20, 20, 100, false).ok);
+  ASSERT_TRUE(model_.drop(kS0).ok);
+  EXPECT_EQ(lo(kS0), 12U) << "a drop keeps the rows of the open pool";
+  ASSERT_TRUE(model_.snapshot(kS0, kH0).ok);
+  EXPECT_EQ(model_.truncate(kS0, 13), ok(13)) << "12 is resident";
+  ASSERT_TRUE(append(kS0, 4).ok);
+  ASSERT_TRUE(model_.rollback(kS0, kH0).ok);
+  EXPECT_EQ(lo(kS0), 12U) << "rollback: the live rows and no more";
+}
+
+TEST_F(ModelTest, TruncationNeedsTheRowsOfTheOpenPool) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(append(kS0, 14).ok);  // [2, 14) is resident
+  EXPECT_EQ(model_.can_truncate(kS0, 14), ok(14));
+  EXPECT_EQ(model_.can_truncate(kS0, 13), ok(13));
+  EXPECT_EQ(model_.can_truncate(kS0, 5), ok(5)) << "needs row 4";
+  EXPECT_EQ(model_.can_truncate(kS0, 4), ok(4)) << "needs none";
+  EXPECT_EQ(model_.can_truncate(kS0, 3), no(ErrorCode::kRefused)) << "needs row 0";
+  EXPECT_EQ(model_.can_truncate(kS0, 0), ok(0));
+  EXPECT_EQ(model_.truncate(kS0, 3), no(ErrorCode::kRefused));
+  EXPECT_EQ(model_.position(kS0), 14U) << "a refusal changes nothing";
+  EXPECT_EQ(model_.truncate(kS0, 4), ok(4));
+  EXPECT_EQ(lo(kS0), 2U);
+  EXPECT_EQ(model_.truncate(kS0, 1), no(ErrorCode::kRefused));
+  EXPECT_EQ(model_.truncate(kS0, 0), ok(0));
+  EXPECT_EQ(lo(kS0), 0U) << "min(lo, L)";
+}
+
+TEST(ModelState, IsNeverTruncated) {
+  Model model{shape_of("tiny")};
+  ASSERT_TRUE(model.create(kS0, false).ok);
+  ASSERT_TRUE(model.begin(kS0, false, 5, 5, 1, false).ok);
+  ASSERT_TRUE(model.commit(kS0).ok);
+  EXPECT_EQ(model.truncate(kS0, 5), ok(5)) << "the own length is no truncation";
+  EXPECT_EQ(model.truncate(kS0, 4), no(ErrorCode::kRefused));
+  EXPECT_EQ(model.truncate(kS0, 0), no(ErrorCode::kRefused));
+}
+
+TEST(ModelState, IsTheReplayOfTheAcceptedTokens) {
+  Model model{shape_of("tiny")};
+  ModelShape const& shape = model.shape();
+  ASSERT_EQ(shape.states.size(), 2U);
+  ASSERT_TRUE(model.create(kS0, false).ok);
+  ASSERT_TRUE(model.begin(kS0, true, 5, 5, 1, false).ok);
+  ASSERT_TRUE(model.accept(kS0, 3).ok);
+  ASSERT_TRUE(model.begin(kS0, false, 4, 4, 6, false).ok);
+  ASSERT_TRUE(model.drop(kS0).ok);
+  std::vector<float> want(shape.state_elements, 0.0F);
+  for (Token const token : {1U, 2U, 3U}) {
+    for (std::uint32_t i = 0; i < shape.states.size(); ++i) {
+      float* const state = want.data() + shape.state_offsets[i];
+      advance_state(shape.states[i], token, state, state);
+    }
+  }
+  EXPECT_EQ(model.history(model.sequence(kS0)).state, want);
+}
+
+/// What fits must succeed, though the system says otherwise; beyond it the system decides.
+TEST(ModelExhaustion, SlotsAreABound) {
+  ModelShape shape = shape_of("tiny");
+  shape.capacity.slots = 5;
+  Model model{shape};
+  ASSERT_EQ(model.create(kS0, true), ok(0)) << "1 of 5";
+  ASSERT_EQ(model.create(kS1, true), ok(0)) << "2 of 5";
+  ASSERT_EQ(model.snapshot(kS0, kH0), ok(0));  // 3 of 5 when nothing were shared
+  EXPECT_EQ(model.begin(kS0, true, 3, 0, 1, true), no(ErrorCode::kExhausted));
+  EXPECT_EQ(model.begin(kS0, true, 3, 0, 1, false), ok(3)) << "sharing may make it fit";
+  ASSERT_TRUE(model.drop(kS0).ok);
+  EXPECT_EQ(model.begin(kS0, true, 2, 0, 1, true), ok(2)) << "it fits: the model insists";
+  EXPECT_EQ(model.begin(kS1, false, 1, 1, 9, true), no(ErrorCode::kExhausted));
+  EXPECT_EQ(model.create(kS2, true), no(ErrorCode::kExhausted));
+  EXPECT_EQ(model.create(kS2, false), ok(0));
+}
+
+TEST(ModelExhaustion, PagesAreABound) {
+  ModelShape shape = shape_of("tiny-rows");
+  shape.capacity.pages = 4;  // three for rows, one to copy
+  Model model{shape};
+  ASSERT_TRUE(model.create(kS0, false).ok);
+  EXPECT_EQ(model.begin(kS0, false, 12, 12, 1, true), ok(12)) << "three pages: the model insists";
+  ASSERT_TRUE(model.drop(kS0).ok);
+  EXPECT_EQ(model.begin(kS0, false, 13, 13, 20, true), no(ErrorCode::kExhausted));
+  EXPECT_EQ(model.begin(kS0, false, 13, 13, 20, false), ok(13));
+}
+
+TEST(ModelLog, NamesWriterAndRemover) {
+  Model model{shape_of("tiny-rows")};
+  EXPECT_EQ(model.record_of(1), nullptr);
+  model.keep_log();
+  ASSERT_TRUE(model.create(kS0, false).ok);
+  model.set_operation(5);
+  ASSERT_TRUE(model.begin(kS0, true, 3, 3, 1, false).ok);
+  model.set_operation(6);
+  ASSERT_TRUE(model.accept(kS0, 2).ok);
+  ASSERT_NE(model.record_of(3), nullptr);
+  EXPECT_EQ(model.record_of(3)->written_by, 5U);
+  EXPECT_EQ(model.record_of(3)->removed_by, 6U);
+  EXPECT_EQ(model.record_of(3)->position, 2U);
+  ASSERT_NE(model.record_of(2), nullptr);
+  EXPECT_EQ(model.record_of(2)->removed_by, UINT32_MAX);
+  EXPECT_EQ(model.record_of(4), nullptr);
+}
+
+TEST(ModelShapes, AreReadFromLayouts) {
+  ModelShape const shape = shape_of("tiny");
+  std::uint32_t const ring = shape.find(PlaneKind::kTailRing, 2);
+  ASSERT_NE(ring, UINT32_MAX);
+  EXPECT_EQ(shape.planes[ring].ring_rows, 16U);
+  EXPECT_EQ(shape.planes[ring].elements, 8U);
+  std::uint32_t const keys = shape.find(PlaneKind::kPoolKeys, 2);
+  ASSERT_NE(keys, UINT32_MAX);
+  EXPECT_EQ(shape.planes[keys].elements, 4U);
+  EXPECT_EQ(shape.find(PlaneKind::kLatent, 1), UINT32_MAX);
+  EXPECT_EQ(shape.rings.size(), 1U);
+  EXPECT_EQ(shape.state_offsets.back() + shape.states.back().elements(), shape.state_elements);
+
+  Layout layout;
+  layout.layers = {{{LatentSpec{.width = 4097}}}};
+  try {
+    static_cast<void>(make_model_shape(layout));
+    FAIL() << "accepted";
+  } catch (InputError const& error) {
+    EXPECT_EQ(std::string_view{error.what()},
+              "layout: layer 0: rows of more than 4096 elements are not modelled");
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::model

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// CLI11 splits the words; their meaning is checked here, so that every complaint is one line in the
+// same voice.
+#include "tools/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fuzz/mutants.hpp"
+#include "models/geometry/nearest.hpp"
+#include "models/input_error.hpp"
+#include "tools/process.hpp"
+#include "tools/values.hpp"
+
+namespace holdfast::tools {
+namespace {
+
+using model::InputError;
+
+constexpr std::uint64_t kMostOperations = 1'000'000'000'000;
+constexpr std::uint64_t kMostThreads = 1024;
+
+/// The words of all commands as they stand on the command line.
+struct Words {
+  std::vector<std::string> geometries;
+  std::vector<std::string> only;
+  std::vector<std::string> paths;
+  std::string topic;
+  std::string seed;
+  std::string seconds;
+  std::string operations;
+  std::string threads;
+  std::string device;
+  std::string mutant;
+  std::string save;
+  bool no_compare = false;
+  bool json = false;
+};
+
+struct Commands {
+  CLI::App* run = nullptr;
+  CLI::App* replay = nullptr;
+  CLI::App* list = nullptr;
+  CLI::App* mutants = nullptr;
+};
+
+CLI::App* add_command(CLI::App& app, char const* name, char const* text, Words& words) {
+  CLI::App* const command = app.add_subcommand(name, text);
+  command->allow_extras();
+  command->add_flag("--json", words.json, "One JSON object on standard output");
+  return command;
+}
+
+void add_geometry(CLI::App& command, Words& words) {
+  command
+      .add_option(
+          "--geometry",
+          words.geometries,
+          "A built-in geometry (see: holdfast list geometries), or a file: a path that ends "
+          "in .json or has a '/'. Repeatable; default: all built-in ones")
+      ->type_name("NAME|FILE.json")
+      ->allow_extra_args(false);
+}
+
+void add_seed(CLI::App& command, Words& words) {
+  command
+      .add_option("--seed",
+                  words.seed,
+                  "Up to 20 decimal digits, a number; or else a git hash of 7 to 40 hexadecimal "
+                  "digits, whose first 16 are the seed. Default: " +
+                      std::to_string(kDefaultSeed))
+      ->type_name("N|HASH");
+}
+
+void add_checking(CLI::App& command, Words& words) {
+  command.add_flag("--no-compare",
+                   words.no_compare,
+                   "Do not compare the answers of library and model; the invariants alone judge");
+}
+
+void add_mutant(CLI::App& command, Words& words) {
+  command
+      .add_option(
+          "--mutant", words.mutant, "Turn on a seeded bug of the library (see: list mutants)")
+      ->type_name("NAME");
+}
+
+void define_run(CLI::App& command, Words& words) {
+  add_geometry(command, words);
+  add_seed(command, words);
+  command.add_option("--seconds", words.seconds, "Run for so long. Default: 10")->type_name("S");
+  command
+      .add_option("--ops", words.operations, "Run the fewest programs that have so many operations")
+      ->type_name("N");
+  command
+      .add_option("--threads",
+                  words.threads,
+                  "Worker threads; the outcome of --ops does not depend on them. Default: all of "
+                  "the machine")
+      ->type_name("T");
+  command.add_option("--device", words.device, "The device to run on: host")->type_name("NAME");
+  add_mutant(command, words);
+  command.add_option("--save", words.save, "Write a failing program there, as a trace")
+      ->type_name("FILE");
+  add_checking(command, words);
+}
+
+Commands define(CLI::App& app, Words& words) {
+  app.name("holdfast");
+  app.allow_extras();
+  app.require_subcommand(0, 1);
+  app.footer(
+      "Exit codes: 0 all held; 1 a violation, divergence or crash was found; 2 the input or the "
+      "command line was wrong; 3 the environment failed.");
+  Commands commands;
+  commands.run =
+      add_command(app, "run", "Random programs of operations, with every invariant checked", words);
+  define_run(*commands.run, words);
+  commands.replay =
+      add_command(app, "replay", "Run traces again, and say what happened at a violation", words);
+  commands.replay
+      ->add_option("FILE", words.paths, "Traces, and folders that are searched for *.trace")
+      ->type_name("");
+  add_mutant(*commands.replay, words);
+  add_checking(*commands.replay, words);
+  commands.list = add_command(app, "list", "Geometries, operations, invariants and mutants", words);
+  commands.list
+      ->add_option(
+          "TOPIC", words.topic, "geometries, operations, invariants or mutants. Default: all")
+      ->type_name("");
+  commands.mutants =
+      add_command(app, "mutants", "Run every seeded bug until an invariant reports it", words);
+  add_geometry(*commands.mutants, words);
+  add_seed(*commands.mutants, words);
+  commands.mutants
+      ->add_option("--ops", words.operations, "Most operations of each mutant. Default: 2000000")
+      ->type_name("N");
+  commands.mutants->add_option("--only", words.only, "This mutant only. Repeatable")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  add_checking(*commands.mutants, words);
+  return commands;
+}
+
+std::vector<std::string> options_of(CLI::App const& app) {
+  std::vector<std::string> names;
+  for (CLI::Option const* option : app.get_options()) {
+    for (std::string const& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+[[noreturn]] void refuse_extra(CLI::App const& app, std::string word, std::string const& where) {
+  if (word.size() < 2 || word.front() != '-') {
+    throw InputError{"unexpected '" + word + "'" + where};
+  }
+  word = word.substr(0, word.find('='));
+  throw InputError{"unknown option '" + word + "'" + where +
+                   model::did_you_mean(word, options_of(app))};
+}
+
+/// The command that was chosen; complains about words that nobody understood.
+CLI::App const& chosen_command(CLI::App const& app) {
+  std::vector<std::string> names;
+  std::string known;
+  for (CLI::App const* command : app.get_subcommands({})) {
+    names.push_back(command->get_name());
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  if (auto const extras = app.remaining(); !extras.empty()) {
+    std::string const& word = extras.front();
+    if (word.empty() || word.front() != '-') {
+      throw InputError{"unknown command '" + word + "'" + model::did_you_mean(word, names) +
+                       "; known: " + known};
+    }
+    refuse_extra(app, word, " before the command");
+  }
+  if (app.get_subcommands().empty()) {
+    throw InputError{"no command; known: " + known + " (see holdfast --help)"};
+  }
+  CLI::App const& command = *app.get_subcommands().front();
+  if (auto const extras = command.remaining(); !extras.empty()) {
+    refuse_extra(command, extras.front(), " after " + command.get_name());
+  }
+  return command;
+}
+
+bool was_given(CLI::App const& command, std::string const& option) {
+  return command.count(option) != 0;
+}
+
+std::optional<std::string> text_if_given(CLI::App const& command,
+                                         std::string const& option,
+                                         std::string const& text) {
+  return was_given(command, option) ? std::optional{text} : std::nullopt;
+}
+
+void check_device(std::string const& device) {
+  std::vector<std::string> const known = {"host", "sim", "cuda"};
+  if (std::find(known.begin(), known.end(), device) == known.end()) {
+    throw InputError{"--device: unknown device '" + device + "'" +
+                     model::did_you_mean(device, known) + "; known: host, sim, cuda"};
+  }
+  if (device != known.front()) {
+    throw EnvironmentError{"--device: this program was built without the device '" + device +
+                           "'; it has host"};
+  }
+}
+
+void check_mutant(std::string const& option, std::string const& name) {
+  std::vector<std::string> known;
+  for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
+    known.emplace_back(info.name);
+  }
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    throw InputError{option + ": unknown mutant '" + name + "'" + model::did_you_mean(name, known) +
+                     "; see holdfast list mutants"};
+  }
+}
+
+std::uint64_t seed_of(CLI::App const& command, Words const& words) {
+  return was_given(command, "--seed") ? read_seed(words.seed) : kDefaultSeed;
+}
+
+RunOptions read_run(CLI::App const& command, Words const& words) {
+  RunOptions options{.geometries = words.geometries,
+                     .seed = seed_of(command, words),
+                     .threads = std::max(1U, std::thread::hardware_concurrency()),
+                     .mutant = text_if_given(command, "--mutant", words.mutant),
+                     .save = text_if_given(command, "--save", words.save),
+                     .compare = !words.no_compare,
+                     .json = words.json};
+  if (was_given(command, "--seconds") && was_given(command, "--ops")) {
+    throw InputError{"--seconds and --ops exclude each other"};
+  }
+  if (was_given(command, "--seconds")) {
+    options.seconds = read_seconds("--seconds", words.seconds);
+  }
+  if (was_given(command, "--ops")) {
+    options.operations = read_count("--ops", words.operations, kMostOperations);
+  }
+  if (was_given(command, "--threads")) {
+    options.threads =
+        static_cast<std::uint32_t>(read_count("--threads", words.threads, kMostThreads));
+  }
+  if (was_given(command, "--device")) {
+    check_device(words.device);
+  }
+  if (options.mutant) {
+    check_mutant("--mutant", *options.mutant);
+  }
+  return options;
+}
+
+ReplayOptions read_replay(CLI::App const& command, Words const& words) {
+  ReplayOptions options{.paths = words.paths,
+                        .mutant = text_if_given(command, "--mutant", words.mutant),
+                        .compare = !words.no_compare,
+                        .json = words.json};
+  if (options.paths.empty()) {
+    throw InputError{"replay needs a trace file or a folder of them"};
+  }
+  if (options.mutant) {
+    check_mutant("--mutant", *options.mutant);
+  }
+  return options;
+}
+
+ListOptions read_list(Words const& words) {
+  std::vector<std::string> const known = {"geometries", "operations", "invariants", "mutants"};
+  if (!words.topic.empty() && std::find(known.begin(), known.end(), words.topic) == known.end()) {
+    throw InputError{"list: unknown topic '" + words.topic + "'" +
+                     model::did_you_mean(words.topic, known) +
+                     "; known: geometries, operations, invariants, mutants"};
+  }
+  return {.topic = words.topic, .json = words.json};
+}
+
+MutantsOptions read_mutants(CLI::App const& command, Words const& words) {
+  MutantsOptions options{.geometries = words.geometries,
+                         .only = words.only,
+                         .seed = seed_of(command, words),
+                         .compare = !words.no_compare,
+                         .json = words.json};
+  if (was_given(command, "--ops")) {
+    options.budget = read_count("--ops", words.operations, kMostOperations);
+  }
+  for (std::string const& name : options.only) {
+    check_mutant("--only", name);
+  }
+  return options;
+}
+
+}  // namespace
+
+Options parse_command_line(int argc, char const* const* argv) {
+  CLI::App app{
+      "Simulates and fuzzes the cache library: random programs of its operations, checked against "
+      "a model and by invariants."};
+  Words words;
+  Commands const commands = define(app, words);
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::CallForHelp const&) {
+    return HelpOptions{app.help()};
+  } catch (CLI::Error const& error) {
+    throw InputError{error.what()};
+  }
+  CLI::App const& command = chosen_command(app);
+  if (&command == commands.run) {
+    return read_run(command, words);
+  }
+  if (&command == commands.replay) {
+    return read_replay(command, words);
+  }
+  if (&command == commands.list) {
+    return read_list(words);
+  }
+  return read_mutants(command, words);
+}
+
+}  // namespace holdfast::tools

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands. Each returns its exit code and throws InputError or EnvironmentError.
+#pragma once
+
+#include "tools/options.hpp"
+
+namespace holdfast::tools {
+
+int execute(HelpOptions const& options);
+int execute(RunOptions const& options);
+int execute(ReplayOptions const& options);
+int execute(ListOptions const& options);
+int execute(MutantsOptions const& options);
+
+}  // namespace holdfast::tools

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// holdfast list: what there is to run, and to be caught.
+#include <fmt/format.h>
+
+#include <map>
+#include <sstream>
+
+#include "fuzz/mutants.hpp"
+#include "invariants/registry.hpp"
+#include "models/ops/op_list.hpp"
+#include "tools/commands.hpp"
+#include "tools/process.hpp"
+#include "tools/report.hpp"
+#include "tools/setup.hpp"
+
+namespace holdfast::tools {
+namespace {
+
+/// Counts the planes that a layer's spec makes.
+struct PlaneCounter {
+  std::map<PlaneKind, std::uint32_t>& counts;
+
+  void operator()(AttentionKvSpec const& /*spec*/) const { ++counts[PlaneKind::kAttentionKv]; }
+  void operator()(LatentSpec const& /*spec*/) const { ++counts[PlaneKind::kLatent]; }
+  void operator()(IndexerSpec const& /*spec*/) const {
+    ++counts[PlaneKind::kPoolKeys];
+    ++counts[PlaneKind::kTailRing];
+  }
+  void operator()(RecurrentSpec const& /*spec*/) const { ++counts[PlaneKind::kRecurrent]; }
+};
+
+Json planes_of(Layout const& layout) {
+  std::map<PlaneKind, std::uint32_t> counts;
+  for (Layer const& layer : layout.layers) {
+    for (PlaneSpec const& spec : layer.planes) {
+      std::visit(PlaneCounter{counts}, spec);
+    }
+  }
+  Json planes = Json::object();
+  for (auto const& [kind, count] : counts) {
+    planes[name_of(kind)] = count;
+  }
+  return planes;
+}
+
+Json geometries() {
+  Json array = Json::array();
+  for (model::Geometry const& geometry : load_geometries({})) {
+    Layout const& layout = geometry.layout;
+    array.push_back({{"name", geometry.name},
+                     {"layers", layout.layers.size()},
+                     {"planes", planes_of(layout)},
+                     {"tokens", layout.capacity.tokens},
+                     {"sequences", layout.capacity.sequences},
+                     {"snapshots", layout.capacity.snapshots},
+                     {"largest_round", layout.capacity.largest_round},
+                     {"page_rows", layout.page_rows},
+                     {"chunk_pages", layout.chunk_pages},
+                     {"ranks", layout.ranks}});
+  }
+  return array;
+}
+
+Json operations() {
+  Json array = Json::array();
+  for (char const* name : model::AllOps::kNames) {
+    array.push_back({{"name", name}});
+  }
+  return array;
+}
+
+Json invariants() {
+  Json array = Json::array();
+  for (invariant::Invariant const* const known : invariant::all_invariants()) {
+    array.push_back({{"id", known->id},
+                     {"area", known->area},
+                     {"statement", known->statement},
+                     {"cheap", known->cheap != nullptr},
+                     {"deep", known->deep != nullptr}});
+  }
+  return array;
+}
+
+Json mutants() {
+  Json array = Json::array();
+  for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
+    Json killers = Json::array();
+    std::istringstream words{info.killers};
+    for (std::string id; words >> id;) {
+      killers.push_back(id);
+    }
+    array.push_back({{"name", info.name},
+                     {"text", info.text},
+                     {"case", info.case_row},
+                     {"killers", std::move(killers)}});
+  }
+  return array;
+}
+
+std::string string_of(Json const& json, char const* key) {
+  return json.at(key).get<std::string>();
+}
+
+std::string geometry_line(Json const& geometry) {
+  std::string planes;
+  for (auto const& [kind, count] : geometry.at("planes").items()) {
+    planes += fmt::format("{}{} {}", planes.empty() ? "" : ", ", count.get<std::uint32_t>(), kind);
+  }
+  return fmt::format("  {:<18} {} layers ({}), {} tokens, {}\n",
+                     string_of(geometry, "name"),
+                     geometry.at("layers").get<std::size_t>(),
+                     planes,
+                     geometry.at("tokens").get<std::uint32_t>(),
+                     counted(geometry.at("ranks").get<std::uint32_t>(), "rank"));
+}
+
+std::string operation_line(Json const& operation) {
+  return "  " + string_of(operation, "name") + "\n";
+}
+
+std::string invariant_line(Json const& known) {
+  bool const cheap = known.at("cheap").get<bool>();
+  bool const deep = known.at("deep").get<bool>();
+  return fmt::format("  {:<9} {} ({}): {}\n",
+                     string_of(known, "id"),
+                     string_of(known, "area"),
+                     cheap && deep ? "cheap, deep" : (cheap ? "cheap" : "deep"),
+                     string_of(known, "statement"));
+}
+
+std::string mutant_line(Json const& mutant) {
+  std::string killers;
+  for (Json const& id : mutant.at("killers")) {
+    killers += (killers.empty() ? "" : ", ") + id.get<std::string>();
+  }
+  std::string const row = string_of(mutant, "case");
+  return fmt::format("  {:<30} {}{} [{}]\n",
+                     string_of(mutant, "name"),
+                     string_of(mutant, "text"),
+                     row.empty() ? "" : " (" + row + ")",
+                     killers.empty() ? "any" : killers);
+}
+
+struct Topic {
+  char const* name;
+  Json (*items)();
+  std::string (*line)(Json const& item);
+};
+
+constexpr Topic kTopics[] = {{"geometries", geometries, geometry_line},
+                             {"operations", operations, operation_line},
+                             {"invariants", invariants, invariant_line},
+                             {"mutants", mutants, mutant_line}};
+
+}  // namespace
+
+int execute(ListOptions const& options) {
+  Json all = Json::object();
+  std::string text;
+  for (Topic const& topic : kTopics) {
+    if (!options.topic.empty() && options.topic != topic.name) {
+      continue;
+    }
+    Json const& items = all[topic.name] = topic.items();
+    text += fmt::format("{}{}:\n", text.empty() ? "" : "\n", topic.name);
+    for (Json const& item : items) {
+      text += topic.line(item);
+    }
+  }
+  print(options.json ? text_of(all) : text);
+  return kExitHeld;
+}
+
+}  // namespace holdfast::tools

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each command was asked to do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace holdfast::tools {
+
+inline constexpr std::uint64_t kDefaultSeed = 1;
+inline constexpr double kDefaultSeconds = 10;
+inline constexpr std::uint64_t kDefaultBudget = 2'000'000;
+
+/// The text that --help asks for.
+struct HelpOptions {
+  std::string text;
+};
+
+struct RunOptions {
+  std::vector<std::string> geometries;  ///< empty: all built-in ones
+  std::uint64_t seed = kDefaultSeed;
+  std::uint64_t operations = 0;  ///< 0: by time
+  double seconds = kDefaultSeconds;
+  std::uint32_t threads = 1;
+  std::optional<std::string> mutant;
+  std::optional<std::string> save;
+  bool compare = true;
+  bool json = false;
+};
+
+struct ReplayOptions {
+  std::vector<std::string> paths;  ///< files and folders
+  std::optional<std::string> mutant;
+  bool compare = true;
+  bool json = false;
+};
+
+struct ListOptions {
+  std::string topic;  ///< empty: all
+  bool json = false;
+};
+
+struct MutantsOptions {
+  std::vector<std::string> geometries;  ///< empty: all built-in ones
+  std::vector<std::string> only;        ///< empty: all mutants
+  std::uint64_t seed = kDefaultSeed;
+  std::uint64_t budget = kDefaultBudget;
+  bool compare = true;
+  bool json = false;
+};
+
+using Options = std::variant<HelpOptions, RunOptions, ReplayOptions, ListOptions, MutantsOptions>;
+
+}  // namespace holdfast::tools

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process around the commands: standard streams, signals, the twin program.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace holdfast::tools {
+
+inline constexpr int kExitHeld = 0;
+inline constexpr int kExitViolation = 1;
+inline constexpr int kExitInput = 2;
+inline constexpr int kExitEnvironment = 3;
+
+/// The environment lacks something; `what()` is one line. Exit code 3.
+class EnvironmentError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Makes closed standard streams fail on use, a broken pipe an error like others, and an exception
+/// that nobody caught one line on standard error.
+void prepare_process();
+
+/// Writes all of `text` to standard output. Throws EnvironmentError.
+void print(std::string_view text);
+
+/// Writes all of `text` to a file. Throws EnvironmentError.
+void write_file(std::string const& path, std::string_view text);
+
+/// One line on standard error.
+void complain(std::string const& line);
+
+/// From now on an interrupt is only noted; a second one ends the process.
+void catch_interrupts();
+[[nodiscard]] bool was_interrupted() noexcept;
+
+/// From now on a crash of the process is said in one line that ends with `command`, exit code 1.
+/// Leaves the handlers of sanitizers alone.
+void explain_crashes(std::string const& command);
+
+/// When this is the plain program, goes on as its twin over the mutant build of the library, with
+/// the same words. Throws EnvironmentError when there is none.
+void hand_over_to_mutants(char** argv);
+
+}  // namespace holdfast::tools

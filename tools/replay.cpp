@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// holdfast replay: traces again, and the story of the first violation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "fuzz/run.hpp"
+#include "models/trace.hpp"
+#include "tools/commands.hpp"
+#include "tools/process.hpp"
+#include "tools/report.hpp"
+#include "tools/setup.hpp"
+#include "tools/values.hpp"
+
+namespace holdfast::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using model::InputError;
+using model::Observation;
+
+/// A trace that is ready to run.
+struct Loaded {
+  std::string path;
+  model::Trace trace;
+  model::Geometry geometry;
+};
+
+/// What became of one line of a trace.
+struct Step {
+  std::string text;
+  std::string answer;
+  bool skipped = false;
+};
+
+/// What became of one trace.
+struct Replayed {
+  Loaded const* loaded = nullptr;
+  std::vector<Step> steps;  // up to a failing one
+  std::uint64_t skipped = 0;
+  fuzz::ProgramResult result;
+  std::vector<model::AnyOp> ops;  // that ran
+};
+
+std::vector<std::string> traces_below(std::string const& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry{folder, error}, end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->path().extension() == ".trace" && !entry->is_directory(ignored)) {
+      files.push_back(entry->path().string());
+    }
+  }
+  if (error) {
+    throw InputError{folder + ": cannot be read: " + error.message()};
+  }
+  if (files.empty()) {
+    throw InputError{folder + ": the folder has no *.trace file"};
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> files_of(std::vector<std::string> const& paths) {
+  std::vector<std::string> files;
+  for (std::string const& path : paths) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      std::vector<std::string> const below = traces_below(path);
+      files.insert(files.end(), below.begin(), below.end());
+    } else {
+      files.push_back(path);
+    }
+  }
+  return files;
+}
+
+/// "path:line:column" of the geometry of a trace that was read before.
+std::string place_of_geometry(std::string const& path) {
+  constexpr std::string_view kKey = "geometry";
+  std::ifstream file{path};
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    std::size_t const key = line.find_first_not_of(' ');
+    if (key != std::string::npos && line.compare(key, kKey.size(), kKey) == 0) {
+      std::size_t const value = line.find_first_not_of(' ', key + kKey.size());
+      return fmt::format("{}:{}:{}", path, number, value == std::string::npos ? 1 : value + 1);
+    }
+  }
+  return path;
+}
+
+Loaded load(std::string const& path) {
+  Loaded loaded{.path = path, .trace = model::load_trace(path)};
+  try {
+    loaded.geometry = model::geometry_from_reference(loaded.trace.geometry);
+  } catch (InputError const& error) {
+    throw InputError{place_of_geometry(path) + ": " + error.what()};
+  }
+  check_geometry(loaded.geometry, path);
+  return loaded;
+}
+
+std::string answer_text(Observation const& answer) {
+  return answer.ok ? fmt::format("ok({})", answer.value) : name_of(answer.code);
+}
+
+/// Follows a runner through the lines of a trace: it skips those that cannot run.
+class Follower {
+ public:
+  Follower(std::vector<model::AnyOp> const& ops, model::Model const& model)
+      : ops_{ops}, model_{model} {
+    skip();
+  }
+
+  void step(Observation const& want, Observation const& got) {
+    std::string answer = answer_text(got);
+    if (!(want == got)) {
+      answer += ", the model says " + answer_text(want);
+    }
+    add(std::move(answer), false);
+    ran_ = steps_.size();
+    skip();
+  }
+  /// The steps up to the last that ran; a failing one may have given no answer.
+  [[nodiscard]] std::vector<Step> until_failure(std::uint32_t op_index) {
+    auto const ran =
+        std::count_if(steps_.begin(), steps_.end(), [](Step const& step) { return !step.skipped; });
+    if (ran == op_index && at_ < ops_.size()) {
+      add("no answer", false);
+    } else {
+      steps_.resize(ran_);
+    }
+    return steps_;
+  }
+  [[nodiscard]] std::vector<Step> const& steps() const { return steps_; }
+
+ private:
+  void skip() {
+    while (at_ < ops_.size() &&
+           !std::visit([&](auto const& op) { return op.precondition(model_); }, ops_[at_])) {
+      add("skipped, its precondition does not hold", true);
+    }
+  }
+  void add(std::string answer, bool skipped) {
+    steps_.push_back({model::text_of(ops_[at_++]), std::move(answer), skipped});
+  }
+
+  std::vector<model::AnyOp> const& ops_;
+  model::Model const& model_;
+  std::vector<Step> steps_;
+  std::size_t at_ = 0;   // next line
+  std::size_t ran_ = 0;  // steps up to the last that ran
+};
+
+Replayed replay(Loaded const& loaded, bool compare) {
+  std::optional<Follower> follower;
+  fuzz::Runner runner{
+      loaded.geometry,
+      {.compare = compare,
+       .keep_log = true,
+       .on_step = [&](std::uint32_t, model::AnyOp const&, auto const& want, auto const& got) {
+         follower->step(want, got);
+       }}};
+  follower.emplace(loaded.trace.ops, runner.model());
+  Replayed replayed{.loaded = &loaded};
+  replayed.result = runner.run_ops(loaded.trace.ops);
+  replayed.ops = runner.ops();
+  if (replayed.ops.empty()) {
+    throw InputError{loaded.path +
+                     ": no operation of the trace can run; the precondition of each is false"};
+  }
+  auto const& failure = replayed.result.failure;
+  replayed.steps = failure ? follower->until_failure(failure->op_index) : follower->steps();
+  replayed.skipped = static_cast<std::uint64_t>(std::count_if(
+      replayed.steps.begin(), replayed.steps.end(), [](Step const& step) { return step.skipped; }));
+  return replayed;
+}
+
+std::string replay_command(ReplayOptions const& options, std::string const& path) {
+  std::vector<std::string> words = {"holdfast", "replay", path};
+  if (options.mutant) {
+    words.insert(words.end(), {"--mutant", *options.mutant});
+  }
+  if (!options.compare) {
+    words.emplace_back("--no-compare");
+  }
+  return command_of(words);
+}
+
+std::string line_of(Replayed const& replayed) {
+  std::string text = replayed.loaded->path + ": ";
+  text += replayed.result.failure
+              ? "violation of " + ids_of(replayed.result.failure->violations) + ","
+              : "ok,";
+  text += " " + counted(replayed.ops.size(), "operation");
+  if (replayed.skipped != 0) {
+    text += fmt::format(", {} skipped", replayed.skipped);
+  }
+  return text + "\n";
+}
+
+std::string story_of(Replayed const& replayed) {
+  std::string text =
+      fmt::format("\n{}, geometry {}:\n", replayed.loaded->path, replayed.loaded->geometry.name);
+  std::uint64_t number = 0;
+  for (Step const& step : replayed.steps) {
+    std::string const label = step.skipped ? "-" : std::to_string(number++);
+    text += fmt::format("{:>5}  {}: {}\n", label, step.text, step.answer);
+  }
+  return text + fuzz::describe_failure(*replayed.result.failure, replayed.ops);
+}
+
+Json file_json(Replayed const& replayed) {
+  bool const failed = replayed.result.failure.has_value();
+  return {{"file", replayed.loaded->path},
+          {"geometry", replayed.loaded->geometry.name},
+          {"outcome", failed ? "violation" : "ok"},
+          {"operations", replayed.ops.size()},
+          {"skipped", replayed.skipped},
+          {"digest", digest_text(replayed.result.digest)}};
+}
+
+Json failure_json(Replayed const& replayed, std::string const& command) {
+  Json steps = Json::array();
+  for (Step const& step : replayed.steps) {
+    steps.push_back({{"text", step.text}, {"answer", step.answer}, {"skipped", step.skipped}});
+  }
+  return {{"file", replayed.loaded->path},
+          {"geometry", replayed.loaded->geometry.name},
+          {"operation", replayed.result.failure->op_index},
+          {"steps", std::move(steps)},
+          {"violations", json_of(replayed.result.failure->violations)},
+          {"reproduce", command}};
+}
+
+/// All that is known after the last file.
+struct Totals {
+  Json results = Json::array();
+  std::uint64_t failed = 0;
+  std::uint64_t violations = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t skipped = 0;
+  std::optional<Replayed> first;  // that failed
+};
+
+void report(ReplayOptions const& options, Totals const& totals) {
+  std::string const command =
+      totals.first ? replay_command(options, totals.first->loaded->path) : "";
+  if (options.json) {
+    Json json = {{"files", totals.results.size()},
+                 {"operations", totals.operations},
+                 {"skipped", totals.skipped},
+                 {"failed", totals.failed},
+                 {"violations", totals.violations},
+                 {"results", totals.results}};
+    if (totals.first) {
+      json["failure"] = failure_json(*totals.first, command);
+    }
+    print(text_of(json));
+    return;
+  }
+  std::string text = fmt::format("{}, {}, {}\n",
+                                 counted(totals.results.size(), "trace"),
+                                 counted(totals.operations, "operation"),
+                                 counted(totals.violations, "violation"));
+  if (totals.first) {
+    text += story_of(*totals.first) + reproduce_with(command);
+  }
+  print(text);
+}
+
+}  // namespace
+
+int execute(ReplayOptions const& options) {
+  std::vector<Loaded> all;
+  for (std::string const& path : files_of(options.paths)) {
+    all.push_back(load(path));
+  }
+  turn_on_mutant(options.mutant);
+  Totals totals;
+  for (Loaded const& loaded : all) {
+    explain_crashes(replay_command(options, loaded.path));
+    Replayed replayed = replay(loaded, options.compare);
+    if (!options.json) {
+      print(line_of(replayed));
+    }
+    totals.results.push_back(file_json(replayed));
+    totals.operations += replayed.ops.size();
+    totals.skipped += replayed.skipped;
+    if (replayed.result.failure) {
+      ++totals.failed;
+      totals.violations += replayed.result.failure->violations.size();
+      if (!totals.first) {
+        totals.first = std::move(replayed);
+      }
+    }
+  }
+  report(options, totals);
+  return totals.failed == 0 ? kExitHeld : kExitViolation;
+}
+
+}  // namespace holdfast::tools

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// holdfast run: random programs, with every invariant checked.
+#include "fuzz/run.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "fuzz/generator.hpp"
+#include "tools/commands.hpp"
+#include "tools/process.hpp"
+#include "tools/progress.hpp"
+#include "tools/report.hpp"
+#include "tools/setup.hpp"
+#include "tools/values.hpp"
+
+namespace holdfast::tools {
+namespace {
+
+/// A run with what its reports need.
+struct Done {
+  RunOptions const& options;
+  std::vector<std::string> names;  // of geometries
+  fuzz::RunResult result;
+  std::string reproduce;             // empty when clean
+  std::optional<std::string> saved;  // where the trace was written
+  [[nodiscard]] std::uint64_t violations() const {
+    return result.failed ? result.failed->failure.violations.size() : 0;
+  }
+};
+
+double per_second(std::uint64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+void append_common(std::vector<std::string>& words,
+                   std::optional<std::string> const& mutant,
+                   bool compare) {
+  if (mutant) {
+    words.insert(words.end(), {"--mutant", *mutant});
+  }
+  if (!compare) {
+    words.emplace_back("--no-compare");
+  }
+}
+
+/// The run again; `limit` are the words that end it.
+std::string run_command(RunOptions const& options, std::vector<std::string> const& limit) {
+  std::vector<std::string> words = {"holdfast", "run"};
+  for (std::string const& name : options.geometries) {
+    words.insert(words.end(), {"--geometry", name});
+  }
+  words.insert(words.end(), {"--seed", std::to_string(options.seed)});
+  words.insert(words.end(), limit.begin(), limit.end());
+  append_common(words, options.mutant, options.compare);
+  return command_of(words);
+}
+
+/// Operations of the least prefix of programs that holds program `index`.
+std::uint64_t operations_through(std::uint64_t seed, std::uint64_t index) {
+  std::uint64_t operations = 0;
+  for (std::uint64_t program = 0; program <= index; ++program) {
+    operations += fuzz::program_length(fuzz::program_seed(seed, program));
+  }
+  return operations;
+}
+
+std::string reproduce_command(Done const& done) {
+  if (done.saved) {
+    std::vector<std::string> words = {"holdfast", "replay", *done.saved};
+    append_common(words, done.options.mutant, done.options.compare);
+    return command_of(words);
+  }
+  std::uint64_t const operations = operations_through(done.options.seed, done.result.failed->index);
+  return run_command(done.options, {"--ops", std::to_string(operations)});
+}
+
+/// Whether a trace could be written there is known before a long run, not after it.
+void check_save(std::string const& path) {
+  std::error_code error;
+  std::filesystem::path const file{path};
+  std::filesystem::path const folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw EnvironmentError{path + ": cannot be written: there is no folder " + folder.string()};
+  }
+  if (path.empty() || std::filesystem::is_directory(file, error)) {
+    throw EnvironmentError{path + ": cannot be written: it is no file name"};
+  }
+}
+
+void save(Done& done) {
+  model::Trace trace = done.result.failed->trace;
+  trace.comments.push_back(fmt::format(" violates {}; mutant: {}",
+                                       ids_of(done.result.failed->failure.violations),
+                                       done.options.mutant.value_or("none")));
+  write_file(*done.options.save, model::print_trace(trace));
+  done.saved = *done.options.save;
+}
+
+std::string progress_line(RunOptions const& options, fuzz::Counts const& counts, double seconds) {
+  double const rate = per_second(counts.operations, seconds);
+  double left = options.seconds - seconds;
+  if (options.operations != 0) {
+    std::uint64_t const to_do =
+        options.operations > counts.operations ? options.operations - counts.operations : 0;
+    left = rate > 0 ? static_cast<double>(to_do) / rate : 0;
+  }
+  return fmt::format("{:.0f} s: {} operations ({:.0f}/s), {} rows, 0 violations, {:.0f} s left",
+                     seconds,
+                     counts.operations,
+                     rate,
+                     counts.rows,
+                     std::max(left, 0.0));
+}
+
+std::string summary(Done const& done) {
+  fuzz::Counts const& counts = done.result.counts;
+  double const seconds = done.result.seconds;
+  std::string text;
+  if (was_interrupted()) {
+    text += fmt::format("interrupted after {:.1f} s\n", seconds);
+  }
+  text += fmt::format("programs    {}\n", counts.programs);
+  text += fmt::format("operations  {} ({:.0f} operations/s)\n",
+                      counts.operations,
+                      per_second(counts.operations, seconds));
+  text += fmt::format(
+      "rows        {} ({:.0f} rows/s)\n", counts.rows, per_second(counts.rows, seconds));
+  text += fmt::format("checks      {}\n", counts.checks);
+  std::size_t index = 0;
+  for (invariant::Invariant const* const known : invariant::all_invariants()) {
+    text += fmt::format("  {:<9} {}\n", known->id, counts.by_invariant[index++]);
+  }
+  text += counted(done.violations(), "violation") + "\n";
+  text += fmt::format("seed        {}\n", done.options.seed);
+  text += fmt::format("digest      {}\n", digest_text(done.result.digest));
+  text += fmt::format("geometries  {}\n", fmt::join(done.names, ", "));
+  text +=
+      fmt::format("time        {:.2f} s, {}\n", seconds, counted(done.options.threads, "thread"));
+  return text;
+}
+
+std::string failure_text(Done const& done) {
+  fuzz::FailedProgram const& failed = *done.result.failed;
+  std::string text = fmt::format("\nprogram {} (seed {}) of geometry {}\n",
+                                 failed.index,
+                                 failed.seed,
+                                 done.names[fuzz::geometry_of(failed.index, done.names.size())]);
+  if (failed.failure.violations.empty()) {
+    text += "the program failed once, and held when it was run again\n";
+  } else {
+    text += fuzz::describe_failure(failed.failure, failed.trace.ops);
+  }
+  if (done.saved) {
+    text += "saved as " + *done.saved + "\n";
+  }
+  return text + reproduce_with(done.reproduce);
+}
+
+Json failure_json(Done const& done) {
+  fuzz::FailedProgram const& failed = *done.result.failed;
+  return {{"program", failed.index},
+          {"program_seed", failed.seed},
+          {"geometry", done.names[fuzz::geometry_of(failed.index, done.names.size())]},
+          {"operation", failed.failure.op_index},
+          {"violations", json_of(failed.failure.violations)},
+          {"reproduce", done.reproduce},
+          {"saved", done.saved ? Json(*done.saved) : Json()}};
+}
+
+Json summary_json(Done const& done) {
+  fuzz::Counts const& counts = done.result.counts;
+  double const seconds = done.result.seconds;
+  Json invariants = Json::object();
+  std::size_t index = 0;
+  for (invariant::Invariant const* const known : invariant::all_invariants()) {
+    invariants[known->id] = counts.by_invariant[index++];
+  }
+  Json json = {{"programs", counts.programs},
+               {"operations", counts.operations},
+               {"rows", counts.rows},
+               {"operations_per_second", per_second(counts.operations, seconds)},
+               {"rows_per_second", per_second(counts.rows, seconds)},
+               {"checks", counts.checks},
+               {"violations", done.violations()},
+               {"seed", done.options.seed},
+               {"digest", digest_text(done.result.digest)},
+               {"invariants", invariants},
+               {"seconds", seconds},
+               {"threads", done.options.threads},
+               {"geometries", done.names},
+               {"mutant", done.options.mutant ? Json(*done.options.mutant) : Json()},
+               {"interrupted", was_interrupted()}};
+  if (done.result.failed) {
+    json["failure"] = failure_json(done);
+  }
+  return json;
+}
+
+fuzz::RunResult run_programs(RunOptions const& options, std::vector<model::Geometry> geometries) {
+  Progress progress;
+  return fuzz::run_many({.geometries = std::move(geometries),
+                         .seed = options.seed,
+                         .operations = options.operations,
+                         .seconds = options.seconds,
+                         .threads = options.threads,
+                         .compare = options.compare,
+                         .on_progress =
+                             [&](fuzz::Counts const& counts, double seconds) {
+                               progress.show(progress_line(options, counts, seconds));
+                             },
+                         .should_stop = was_interrupted});
+}
+
+void report(Done const& done) {
+  if (done.options.json) {
+    print(text_of(summary_json(done)));
+  } else {
+    print(summary(done) + (done.result.failed ? failure_text(done) : ""));
+  }
+}
+
+}  // namespace
+
+int execute(RunOptions const& options) {
+  std::vector<model::Geometry> geometries = load_geometries(options.geometries);
+  if (options.save) {
+    check_save(*options.save);
+  }
+  turn_on_mutant(options.mutant);
+  catch_interrupts();
+  explain_crashes(
+      run_command(options,
+                  options.operations == 0
+                      ? std::vector{std::string{"--seconds"}, fmt::format("{}", options.seconds)}
+                      : std::vector{std::string{"--ops"}, std::to_string(options.operations)}));
+  Done done{.options = options};
+  for (model::Geometry const& geometry : geometries) {
+    done.names.push_back(geometry.name);
+  }
+  done.result = run_programs(options, std::move(geometries));
+  if (!done.result.failed) {
+    report(done);
+    return kExitHeld;
+  }
+  std::optional<EnvironmentError> not_saved;
+  if (options.save) {
+    try {
+      save(done);
+    } catch (EnvironmentError const& error) {
+      not_saved = error;
+    }
+  }
+  done.reproduce = reproduce_command(done);
+  report(done);
+  if (not_saved) {
+    throw EnvironmentError{*not_saved};
+  }
+  return kExitViolation;
+}
+
+}  // namespace holdfast::tools
