@@ -159,6 +159,16 @@ MutantOutcome bury(Child const& child, MutantPlan const& plan, Counter const& co
   return outcome;
 }
 
+void note_killers(Failure const& failure, MutantOutcome& outcome) {
+  outcome.killed = true;
+  auto& ids = outcome.invariants;
+  for (invariant::Violation const& violation : failure.violations) {
+    if (std::find(ids.begin(), ids.end(), violation.id) == ids.end()) {
+      ids.emplace_back(violation.id);
+    }
+  }
+}
+
 /// Waits up to half a second for any child to speak or end.
 void wait_for(std::vector<Child> const& children, std::vector<pollfd>& ready) {
   constexpr int kMilliseconds = 500;
@@ -171,6 +181,18 @@ void wait_for(std::vector<Child> const& children, std::vector<pollfd>& ready) {
       one.revents = 0;
     }
   }
+}
+
+/// Hears the children that are ready; those that have ended leave the list.
+std::vector<Child> take_ended(std::vector<Child>& children, std::vector<pollfd> const& ready) {
+  std::vector<Child> ended;
+  for (std::size_t i = children.size(); i-- > 0;) {
+    if (ready[i].revents != 0 && !listen(children[i])) {
+      ended.push_back(children[i]);
+      children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  return ended;
 }
 
 }  // namespace
@@ -194,13 +216,7 @@ MutantOutcome run_mutant(MutantInfo const& info, MutantPlan const& plan, Counter
     ProgramResult const result = runner.run_seed(program_seed(plan.seed, index));
     outcome.operations += result.counts.operations;
     if (result.failure) {
-      outcome.killed = true;
-      for (invariant::Violation const& violation : result.failure->violations) {
-        auto& ids = outcome.invariants;
-        if (std::find(ids.begin(), ids.end(), violation.id) == ids.end()) {
-          ids.emplace_back(violation.id);
-        }
-      }
+      note_killers(*result.failure, outcome);
     }
   }
   alarm(0);
@@ -220,14 +236,9 @@ std::vector<MutantOutcome> run_mutants(MutantPlan const& plan) {
       ++next;
     }
     wait_for(children, ready);
-    for (std::size_t i = children.size(); i-- > 0;) {
-      Child& child = children[i];
-      if (ready[i].revents == 0 || listen(child)) {
-        continue;
-      }
+    for (Child const& child : take_ended(children, ready)) {
       MutantOutcome& outcome = outcomes[child.mutant];
       outcome = bury(child, plan, counters[child.mutant]);
-      children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));
       if (plan.on_outcome) {
         plan.on_outcome(outcome);
       }

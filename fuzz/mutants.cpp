@@ -89,7 +89,7 @@ constexpr MutantInfo kMutants[] = {
     {"held_slot_reused",
      "a snapshot takes no reference to the state slot",
      "H13, F1",
-     "CONSERVE IMMUT OWNER"},
+     "CONSERVE IMMUT OWNER CONTRACT"},
     {"leak_on_drop", "a dropped handle keeps its state slots", "H4", "CONSERVE"},
     {"snapshot_leaks_chunk", "dropping a snapshot keeps its last chunk", "H5", "CONSERVE"},
     {"drop_keeps_pages", "a dropped handle keeps the pages of its open rows", "H4", "CONSERVE"},

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "fuzz/contract.hpp"
 
@@ -31,6 +32,14 @@ NameFinder names_of(AnyOp const& op) {
   NameFinder finder;
   std::visit([&](auto known) { known.fields(finder); }, op);
   return finder;
+}
+
+/// Takes what can no longer be destroyed, and keeps it where leak checkers see that it is held.
+void keep_for_ever(model::HoldfastSystem* system) {
+  static std::mutex mutex;
+  static auto& kept = *new std::vector<model::HoldfastSystem*>;
+  std::scoped_lock const lock{mutex};
+  kept.push_back(system);
 }
 
 std::string text_of(Observation const& observation) {
@@ -97,14 +106,16 @@ ProgramResult Runner::run(NextOp const& next) {
   std::string const broken = run_with_contract([&] { run_guarded(next, result); });
   if (!broken.empty()) {
     // The library stopped in the middle of a change: nothing of it can be destroyed.
-    static_cast<void>(
-        system_.release());  // NOLINT(bugprone-unused-return-value): leaked on purpose
+    keep_for_ever(system_.release());
     report_.clear();
     report_.add({.id = "CONTRACT", .text = broken});
     fail(static_cast<std::uint32_t>(ops_.size() - 1), result);
   }
   // A library that broke a statement may break a contract when it is taken down.
-  static_cast<void>(run_with_contract([&] { system_.reset(); }));
+  model::HoldfastSystem* const system = system_.release();
+  if (!run_with_contract([&] { delete system; }).empty()) {
+    keep_for_ever(system);
+  }
   return result;
 }
 

@@ -10,6 +10,17 @@ bool is_same(PlaneState const& a, PlaneState const& b) {
          a.chunks == b.chunks && a.slot == b.slot;
 }
 
+/// Whose row the plane of the operation's sequence has too many or lacks.
+std::string story(Check const& check, PlaneBinding const& plane) {
+  model::History const& history = check.model.history(check.model.sequence(*check.subject));
+  return describe_length(check,
+                         plane,
+                         check.holder(*check.subject),
+                         history,
+                         check.now[plane.index].length,
+                         plane.units(static_cast<std::uint32_t>(history.tokens.size())));
+}
+
 /// A refused operation: every plane of the sequence is what it was.
 void check_unchanged(Check const& check, Report& report) {
   for (PlaneBinding const& plane : check.planes) {
@@ -37,15 +48,22 @@ void check_equals_snapshot(Check const& check, Report& report) {
     if (a.length == b.length && a.pages == b.pages && a.slot == b.slot) {
       continue;
     }
-    report.add({.id = "ATOMIC",
-                .plane = plane.info.name,
-                .layer = plane.info.layers.front(),
-                .position = static_cast<std::int64_t>(b.length) * plane.info.unit_tokens,
-                .holder = name_of(*check.subject),
-                .text = "after taking " + name_of(*check.snapshot) + " the plane has length " +
-                        std::to_string(a.length) + " and " + std::to_string(a.pages) +
-                        " pages, the snapshot " + std::to_string(b.length) + " and " +
-                        std::to_string(b.pages)});
+    report.add(
+        {.id = "ATOMIC",
+         .plane = plane.info.name,
+         .layer = plane.info.layers.front(),
+         .position = static_cast<std::int64_t>(b.length) * plane.info.unit_tokens,
+         .holder = name_of(*check.subject),
+         .text = "after taking " + name_of(*check.snapshot) + " the plane has length " +
+                 std::to_string(a.length) + " and " + std::to_string(a.pages) +
+                 " pages, the snapshot " + std::to_string(b.length) + " and " +
+                 std::to_string(b.pages) + story(check, plane) +
+                 describe_length(check,
+                                 plane,
+                                 held,
+                                 check.model.history(check.model.snapshot_of(*check.snapshot)),
+                                 b.length,
+                                 plane.units(check.inspection.snapshot(held.index).position))});
     return;
   }
 }
@@ -71,7 +89,7 @@ void check_shortened(Check const& check, Report& report) {
                 .text = "after the truncation the plane has length " +
                         std::to_string(state.length) + " and " + std::to_string(state.pages) +
                         " pages, must have " + std::to_string(rows) + " and " +
-                        std::to_string(pages)});
+                        std::to_string(pages) + story(check, plane)});
     return;
   }
 }

@@ -53,6 +53,32 @@ std::string describe_token(model::Model const& model, float token) {
   return text;
 }
 
+std::string describe_length(Check const& check,
+                            PlaneBinding const& plane,
+                            Holder holder,
+                            model::History const& history,
+                            std::uint32_t found,
+                            std::uint32_t must) {
+  if (found == must) {
+    return {};
+  }
+  std::string const row = "row " + std::to_string(std::min(found, must));
+  if (found < must) {
+    std::size_t const position = std::size_t{found} * plane.info.unit_tokens;
+    return position < history.tokens.size()
+               ? "; " + row + " is missing: " +
+                     describe_token(check.model, static_cast<float>(history.tokens[position]))
+               : std::string{};
+  }
+  if (plane.reference == nullptr || plane.info.unit_tokens != 1) {
+    return "; " + row + " is stale";
+  }
+  std::vector<float> stale(plane.info.row_elements);
+  Status const read = check.inspection.read_rows(holder, plane.index, 0, must, 1, stale);
+  return "; " + row +
+         " is stale: " + (read ? describe_token(check.model, stale[0]) : "it has no page");
+}
+
 bool check_rows(Check const& check,
                 Report& report,
                 char const* id,
@@ -82,18 +108,25 @@ bool check_rows(Check const& check,
       if (read && std::memcmp(row, want.data(), elements * sizeof(float)) == 0) {
         continue;
       }
-      report.add({.id = id,
-                  .plane = plane.info.name,
-                  .layer = shape.layer,
-                  .position = (std::int64_t{rows.first} + i) * plane.info.unit_tokens,
-                  .holder = name.text(),
-                  .text = !read ? "rows " + std::to_string(rows.first) + " to " +
-                                      std::to_string(rows.last - 1) + " do not all have a page"
-                                : found_text(check.model,
-                                             "the row",
-                                             row,
-                                             want.data(),
-                                             first_difference(row, want.data(), elements))});
+      report.add(
+          {.id = id,
+           .plane = plane.info.name,
+           .layer = shape.layer,
+           .position = (std::int64_t{rows.first} + i) * plane.info.unit_tokens,
+           .holder = name.text(),
+           .text =
+               !read
+                   ? "rows " + std::to_string(rows.first) + " to " + std::to_string(rows.last - 1) +
+                         " do not all have a page; for the first of them " +
+                         describe_token(
+                             check.model,
+                             static_cast<float>(
+                                 history.tokens[std::size_t{rows.first} * plane.info.unit_tokens]))
+                   : found_text(check.model,
+                                "the row",
+                                row,
+                                want.data(),
+                                first_difference(row, want.data(), elements))});
       return false;
     }
   }

@@ -143,6 +143,16 @@ bool check_state(Check const& check,
 /// it.
 std::string describe_token(model::Model const& model, float token);
 
+/// Whose row makes the difference between the length that a plane reports and the one that it must
+/// have: the first stale row that it still counts, or the first row that it lacks. Starts with ";
+/// ".
+std::string describe_length(Check const& check,
+                            PlaneBinding const& plane,
+                            Holder holder,
+                            model::History const& history,
+                            std::uint32_t found,
+                            std::uint32_t must);
+
 /// "s3", "h3".
 std::string name_of(model::SequenceName name);
 std::string name_of(model::SnapshotName name);

@@ -27,7 +27,13 @@ void cheap(Check const& check, Report& report) {
                           (keys ? "floor(" + std::to_string(position) + " / " +
                                       std::to_string(plane.info.unit_tokens) + ") = "
                                 : std::string{}) +
-                          std::to_string(plane.units(position))});
+                          std::to_string(plane.units(position)) +
+                          describe_length(check,
+                                          plane,
+                                          check.holder(*check.subject),
+                                          check.model.history(check.model.sequence(*check.subject)),
+                                          length,
+                                          plane.units(position))});
       return;
     }
   }

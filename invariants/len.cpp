@@ -6,18 +6,21 @@ namespace holdfast::invariant {
 namespace {
 
 void check_lengths(
-    Check const& check, Report& report, Holder holder, Label name, std::uint32_t position) {
+    Check const& check, Report& report, Holder holder, Label name, model::History const& history) {
+  auto const position = static_cast<std::uint32_t>(history.tokens.size());
   for (PlaneBinding const& plane : check.planes) {
     std::uint32_t const length = check.inspection.state(holder, plane.index).length;
     if (length != plane.units(position)) {
-      report.add({.id = "LEN",
-                  .plane = plane.info.name,
-                  .layer = plane.info.layers.empty() ? -1 : std::int64_t{plane.info.layers.front()},
-                  .position = position,
-                  .holder = name.text(),
-                  .text = "the plane reports length " + std::to_string(length) + ", must be " +
-                          std::to_string(plane.units(position)) + " at position " +
-                          std::to_string(position)});
+      report.add(
+          {.id = "LEN",
+           .plane = plane.info.name,
+           .layer = plane.info.layers.empty() ? -1 : std::int64_t{plane.info.layers.front()},
+           .position = position,
+           .holder = name.text(),
+           .text = "the plane reports length " + std::to_string(length) + ", must be " +
+                   std::to_string(plane.units(position)) + " at position " +
+                   std::to_string(position) +
+                   describe_length(check, plane, holder, history, length, plane.units(position))});
       return;
     }
   }
@@ -56,7 +59,8 @@ void check_sequence(Check const& check, Report& report, model::SequenceName name
                         ", must be at " + std::to_string(position)});
     return;
   }
-  check_lengths(check, report, holder, label(name), position);
+  check_lengths(
+      check, report, holder, label(name), check.model.history(check.model.sequence(name)));
   check_mirror(check, report, name);
 }
 
@@ -75,11 +79,7 @@ void deep(Check const& check, Report& report) {
   for_each_snapshot(check,
                     [&](model::SnapshotName name, Holder holder, model::History const& history) {
                       if (report.is_clean()) {
-                        check_lengths(check,
-                                      report,
-                                      holder,
-                                      label(name),
-                                      static_cast<std::uint32_t>(history.tokens.size()));
+                        check_lengths(check, report, holder, label(name), history);
                       }
                     });
 }

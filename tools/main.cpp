@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     complain(error.what());
     return kExitInput;
   } catch (std::bad_alloc const&) {
-    complain("out of memory");
+    complain_of_memory();
   } catch (std::exception const& error) {
     complain(error.what());
   }

@@ -27,9 +27,9 @@ std::string reason(int code) {
 }
 
 // Both are set up before the signals that read them can come.
-std::atomic<bool>& interrupt_flag() noexcept {
-  static std::atomic<bool> flag{false};
-  return flag;
+std::atomic<int>& interrupts() noexcept {
+  static std::atomic<int> count{0};
+  return count;
 }
 std::string& crash_command() {
   static std::string command;
@@ -37,7 +37,10 @@ std::string& crash_command() {
 }
 
 void note_interrupt(int /*signal*/) {
-  interrupt_flag().store(true);
+  // Tools such as timeout(1) send one to the process and one to its group.
+  if (interrupts().fetch_add(1) == 2) {
+    _exit(kExitEnvironment);
+  }
 }
 
 void say(char const* text, std::size_t size) noexcept {
@@ -69,7 +72,7 @@ void report_crash(int signal) {
     }
     complain("ended without a reason");
   } catch (std::bad_alloc const&) {
-    complain("out of memory");
+    complain_of_memory();
   } catch (model::InputError const& error) {
     complain(error.what());
     code = kExitInput;
@@ -125,16 +128,21 @@ void complain(std::string const& line) {
   say(text.data(), text.size());
 }
 
+void complain_of_memory() noexcept {
+  constexpr std::string_view kLine = "holdfast: out of memory\n";
+  say(kLine.data(), kLine.size());
+}
+
 void catch_interrupts() {
-  interrupt_flag();
+  interrupts();
   struct sigaction action {};
   action.sa_handler = note_interrupt;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
 }
 
 bool was_interrupted() noexcept {
-  return interrupt_flag().load();
+  return interrupts().load() != 0;
 }
 
 void explain_crashes(std::string const& command) {

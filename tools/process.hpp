@@ -31,8 +31,10 @@ void write_file(std::string const& path, std::string_view text);
 
 /// One line on standard error.
 void complain(std::string const& line);
+/// The line for exhausted memory; needs none.
+void complain_of_memory() noexcept;
 
-/// From now on an interrupt is only noted; a second one ends the process.
+/// From now on an interrupt is only noted; the third one ends the process.
 void catch_interrupts();
 [[nodiscard]] bool was_interrupted() noexcept;
 

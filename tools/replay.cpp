@@ -247,6 +247,19 @@ struct Totals {
   std::uint64_t operations = 0;
   std::uint64_t skipped = 0;
   std::optional<Replayed> first;  // that failed
+
+  void add(Replayed replayed) {
+    results.push_back(file_json(replayed));
+    operations += replayed.ops.size();
+    skipped += replayed.skipped;
+    if (replayed.result.failure) {
+      ++failed;
+      violations += replayed.result.failure->violations.size();
+      if (!first) {
+        first = std::move(replayed);
+      }
+    }
+  }
 };
 
 void report(ReplayOptions const& options, Totals const& totals) {
@@ -290,16 +303,7 @@ int execute(ReplayOptions const& options) {
     if (!options.json) {
       print(line_of(replayed));
     }
-    totals.results.push_back(file_json(replayed));
-    totals.operations += replayed.ops.size();
-    totals.skipped += replayed.skipped;
-    if (replayed.result.failure) {
-      ++totals.failed;
-      totals.violations += replayed.result.failure->violations.size();
-      if (!totals.first) {
-        totals.first = std::move(replayed);
-      }
-    }
+    totals.add(std::move(replayed));
   }
   report(options, totals);
   return totals.failed == 0 ? kExitHeld : kExitViolation;

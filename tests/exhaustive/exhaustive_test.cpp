@@ -20,16 +20,20 @@ namespace holdfast::test {
 namespace {
 
 constexpr std::uint32_t kDepth = HOLDFAST_EXHAUSTIVE_DEPTH;
+std::string const kGeometries[] = {"tiny-rows", "tiny", "glm5-next-mini"};
 
-class Exhaustive : public testing::TestWithParam<std::tuple<char const*, std::uint32_t>> {};
+class Exhaustive : public testing::TestWithParam<std::tuple<std::string, std::uint32_t>> {};
 
 TEST_P(Exhaustive, EveryShortProgramHolds) {
-  auto const [name, index] = GetParam();
+  auto const& [name, index] = GetParam();
   model::Geometry const geometry = model::load_geometry(name);
   StartState const& start = start_states()[index];
   SearchResult const result = search(geometry, start, kDepth);
-  std::printf(
-      "%s from %s (%s): %llu programs", name, start.name, start.text, 1ULL * result.programs);
+  std::printf("%s from %s (%s): %llu programs",
+              name.c_str(),
+              start.name,
+              start.text,
+              1ULL * result.programs);
   for (std::uint32_t length = 1; length <= result.by_length.size(); ++length) {
     std::printf(
         "%s%llu of %u", length == 1 ? ": " : ", ", 1ULL * result.by_length[length - 1], length);
@@ -42,8 +46,7 @@ TEST_P(Exhaustive, EveryShortProgramHolds) {
 
 INSTANTIATE_TEST_SUITE_P(SmallScope,
                          Exhaustive,
-                         testing::Combine(testing::Values("tiny-rows", "tiny", "glm5-next-mini"),
-                                          testing::Range(0U, 5U)),
+                         testing::Combine(testing::ValuesIn(kGeometries), testing::Range(0U, 5U)),
                          [](auto const& param) {
                            std::string text = std::get<0>(param.param);
                            for (char& letter : text) {

@@ -272,12 +272,12 @@ TEST_F(Program, RunsByTime) {
 }
 
 TEST_F(Program, EndsCleanlyWhenInterrupted) {
-  Outcome const outcome = shell("timeout -s INT 0.5 holdfast run --geometry tiny --seconds 60");
+  Outcome const outcome = shell("timeout -s INT 1 holdfast run --geometry tiny --seconds 60");
   EXPECT_EQ(outcome.code, 124) << outcome.err;  // that of timeout, which had to interrupt
   EXPECT_NE(outcome.out.find("interrupted"), std::string::npos);
   EXPECT_NE(outcome.out.find("0 violations"), std::string::npos);
-  Outcome const code = shell(
-      "timeout --preserve-status -s INT 0.5 holdfast run --geometry tiny --seconds 60 --json");
+  Outcome const code =
+      shell("timeout --preserve-status -s INT 1 holdfast run --geometry tiny --seconds 60 --json");
   EXPECT_EQ(code.code, 0);
   EXPECT_EQ(Json::parse(code.out).at("interrupted"), true);
 }

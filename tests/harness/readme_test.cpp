@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: what README shows is what the tests compile. Method: the section between the markers of the
 // example, unindented, must stand in README word for word.
-#include <fstream>
 #include <gtest/gtest.h>
+
+#include <fstream>
 #include <sstream>
 #include <string>
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -259,6 +260,56 @@ TEST_P(Law, ForksDoNotSeeEachOther) {
     Lab::must(lab.system().drop_snapshot(kH0));
     Lab::must(lab.system().release(kS0));
     RC_ASSERT(lab.visible(kS1) == want_right);
+  }));
+}
+
+/// The tokens that moves leave behind.
+std::vector<Token> committed(Moves const& moves, Token first) {
+  std::vector<Token> tokens;
+  for (Move const& move : moves) {
+    for (std::uint32_t i = 0; i < (move.round ? move.keep : move.rows); ++i) {
+      tokens.push_back(first + i);
+    }
+    first += move.rows;
+  }
+  return tokens;
+}
+
+TEST_P(Law, WhatIsTruncatedWasNeverThere) {
+  EXPECT_TRUE(rc::check("truncate, go on, come back", [&] {
+    Moves const base = *any_moves();
+    Moves const more = *any_moves();
+    Moves const after = *any_moves();
+    Lab lab{geometry_};
+    Lab::must(lab.system().create(kS0));
+    lab.play(kS0, base, kBase);
+    lab.play(kS0, more, kLeft);
+    std::vector<Token> tokens = committed(base, kBase);
+    std::vector<Token> const left = committed(more, kLeft);
+    tokens.insert(tokens.end(), left.begin(), left.end());
+    std::vector<float> const whole = lab.visible(kS0);
+    Lab::must(lab.system().snapshot(kS0, kH0));
+
+    auto const own = static_cast<std::uint32_t>(tokens.size());
+    auto const length = *rc::gen::inRange<std::uint32_t>(0, own + 1);
+    Observation const answer = lab.system().can_truncate(kS0, length);
+    RC_ASSERT(lab.system().truncate(kS0, length) == answer);
+    RC_TAG(answer.ok ? "truncated" : "refused");
+    if (!answer.ok) {
+      RC_ASSERT(answer.is(ErrorCode::kRefused));
+      RC_ASSERT(lab.visible(kS0) == whole);
+      return;
+    }
+    lab.play(kS0, after, kRight);
+    Lab serial{geometry_};
+    Lab::must(serial.system().create(kS0));
+    for (std::uint32_t i = 0; i < length; ++i) {
+      serial.play(kS0, Move{.rows = 1}, tokens[i]);
+    }
+    serial.play(kS0, after, kRight);
+    RC_ASSERT(lab.visible(kS0) == serial.visible(kS0));
+    Lab::must(lab.system().rollback(kS0, kH0));
+    RC_ASSERT(lab.visible(kS0) == whole);
   }));
 }
 

@@ -211,7 +211,7 @@ void TailRingPlane::commit(Owner owner,
     lo = lo > ring_rows_ ? lo - ring_rows_ : 0;
   }
   if (HOLDFAST_MUTANT(kRingLoPageHigh) && lo != 0) {
-    lo += page_rows_;
+    lo = std::max(lo, std::min(lo + page_rows_, open_pool(opening.base + keep)));
   }
   if (keep == 0 && !opening.round) {
     lo = std::min(lo, open_pool(opening.base));
