@@ -191,19 +191,44 @@ void Runner::note_before(Check const& check) {
   }
 }
 
+void Runner::find_entry(Check const& check, Holder holder, invariant::Place& place) const {
+  PlaneInfo const& info = place.plane->info;
+  std::uint32_t const plane = place.plane->index;
+  bool const has_slot = info.page_rows == 0;
+  bool const from_start = has_slot || info.ring_rows != 0 || !before_.live;
+  std::uint32_t const count = has_slot ? 1 : now_[plane].pages;
+  std::uint32_t entry =
+      from_start ? 0 : place.plane->units(before_.sequence.position) / info.page_rows;
+  while (entry < count && check.inspection.page(holder, plane, entry) != place.page) {
+    ++entry;
+  }
+  if (entry < count) {
+    place.entry = entry;
+    place.alone =
+        check.inspection.page_references(plane, place.page) == 1 &&
+        (info.chunk_pages == 0 ||
+         check.inspection.chunk_references(
+             plane, check.inspection.chunk(holder, plane, entry / info.chunk_pages)) == 1);
+  }
+}
+
 void Runner::note_after(Check& check) {
   places_.clear();
   for (model::WrittenRange const& range : recorder_.writes()) {
     invariant::add_place(planes_, range, places_);
   }
   check.places = places_;
-  if (check.subject && model_.sequence(*check.subject).live) {
-    Holder const holder = check.holder(*check.subject);
-    for (invariant::PlaneBinding const& plane : planes_) {
-      now_[plane.index] = check.inspection.state(holder, plane.index);
-    }
-  }
   check.now = now_;
+  if (!check.subject || !model_.sequence(*check.subject).live) {
+    return;
+  }
+  Holder const holder = check.holder(*check.subject);
+  for (invariant::PlaneBinding const& plane : planes_) {
+    now_[plane.index] = check.inspection.state(holder, plane.index);
+  }
+  for (invariant::Place& place : places_) {
+    find_entry(check, holder, place);
+  }
 }
 
 void Runner::note_touched(Check& check, std::uint32_t position_before) const {

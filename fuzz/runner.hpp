@@ -86,6 +86,7 @@ class Runner {
   void step(model::AnyOp const& op, std::uint32_t index, ProgramResult& result);
   void note_before(invariant::Check const& check);
   void note_after(invariant::Check& check);
+  void find_entry(invariant::Check const& check, Holder holder, invariant::Place& place) const;
   void note_touched(invariant::Check& check, std::uint32_t position_before) const;
   void evaluate(invariant::Check const& check, bool cheap, bool deep, ProgramResult& result);
   void finish(ProgramResult& result);

@@ -66,6 +66,9 @@ struct Place {
   std::uint32_t page = 0;       // or state slot
   std::uint32_t first_row = 0;  // of the page
   std::uint32_t last_row = 0;   // one past
+  // In the table of the operation's sequence, from the page on that may be written:
+  std::uint32_t entry = UINT32_MAX;  // UINT32_MAX: the page is not there
+  bool alone = false;                // nobody else holds the page or its chunk
 };
 
 /// Everything a check may read.

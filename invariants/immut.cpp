@@ -32,6 +32,10 @@ void check_page(Check const& check, Report& report, Place const& place, model::S
   }
   model::RowRange const held = held_rows(check, plane, history);
   std::uint32_t const page_rows = plane.info.page_rows;
+  if (plane.info.ring_rows == 0 && place.entry != UINT32_MAX &&
+      check.inspection.page(holder, plane.index, place.entry) != place.page) {
+    return;  // a shared page has the same entry in every table
+  }
   for (std::uint32_t first = held.first / page_rows * page_rows; first < held.last;
        first += page_rows) {
     std::uint32_t const physical = plane.info.ring_rows == 0 ? first : first % plane.info.ring_rows;
@@ -51,9 +55,8 @@ void check_page(Check const& check, Report& report, Place const& place, model::S
 
 void cheap(Check const& check, Report& report) {
   for (Place const& place : check.places) {
-    if (check.inspection.page_references(place.plane->index, place.page) == 1 &&
-        place.plane->info.chunk_pages == 0) {
-      continue;  // held once, by who writes it: OWNER sees to that
+    if (place.alone) {
+      continue;  // the writer's own
     }
     for_each_snapshot(check, [&](model::SnapshotName name, Holder, model::History const&) {
       if (report.is_clean()) {

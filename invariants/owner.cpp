@@ -52,22 +52,6 @@ bool may_write_slot(Check const& check, Place const& place, std::string& why) {
   return allowed;
 }
 
-/// First row of the table entry that names the page in the subject's table, or UINT32_MAX.
-std::uint32_t entry_of(Check const& check, Place const& place, Holder holder) {
-  PlaneInfo const& info = place.plane->info;
-  std::uint32_t const count = check.inspection.state(holder, place.plane->index).pages;
-  std::uint32_t const first = info.ring_rows != 0 || !check.before.live
-                                  ? 0
-                                  : place.plane->units(check.before.sequence.position) /
-                                        info.page_rows;  // only later pages may be written
-  for (std::uint32_t entry = first; entry < count; ++entry) {
-    if (check.inspection.page(holder, place.plane->index, entry) == place.page) {
-      return entry;
-    }
-  }
-  return UINT32_MAX;
-}
-
 /// Rows of the page at table entry `entry` that a holder sees: of the page's rows, [first, last).
 model::RowRange seen_rows(PlaneBinding const& plane,
                           std::uint32_t entry,
@@ -97,8 +81,7 @@ std::uint32_t pool_of(Check const& check, PlaneBinding const& plane) {
 
 void check_page(Check const& check, Report& report, Place const& place) {
   PlaneBinding const& plane = *place.plane;
-  Holder const own = check.holder(*check.subject);
-  std::uint32_t const entry = entry_of(check, place, own);
+  std::uint32_t const entry = place.entry;
   if (entry == UINT32_MAX) {
     add(check,
         report,
@@ -118,7 +101,7 @@ void check_page(Check const& check, Report& report, Place const& place) {
         "wrote over its own committed rows in page " + std::to_string(place.page));
     return;
   }
-  if (check.inspection.page_references(plane.index, place.page) == 1 && plane.info.ring_rows != 0) {
+  if (place.alone) {
     return;
   }
   for_each_snapshot(

@@ -65,12 +65,13 @@ void make_rows(void const* raw) noexcept {
 
 Kernel const kRowsKernel{"toy.rows", sizeof(RowsParameters), &declare_rows, &make_rows};
 
-/// State of one layer over open rows [first, count): an append ends in write slot 0, a round fills
-/// columns.
+/// States of all layers over open rows [first, count): an append ends in write slot 0, a round
+/// fills columns.
 struct StateParameters {
-  StateShape const* shape;
-  StateView view;
-  Token const* tokens;  // [count], from open row 0 on
+  StateShape const* shapes;  // [layers]
+  StateView const* views;    // [layers]; one sequence and one slot arena
+  Token const* tokens;       // [count], from open row 0 on
+  std::uint32_t layers;
   std::uint32_t first;
   std::uint32_t count;
   bool round;
@@ -82,36 +83,46 @@ float* state_of(StateView const& view, std::uint32_t slot) noexcept {
 
 void declare_states(void const* raw, AccessSink& sink) noexcept {
   auto const& parameters = *static_cast<StateParameters const*>(raw);
-  SequenceMirror const& mirror = *parameters.view.sequence;
-  std::uint64_t const bytes = parameters.shape->elements() * sizeof(float);
+  SequenceMirror const& mirror = *parameters.views[0].sequence;
   sink.read(&mirror, offsetof(SequenceMirror, write_slot));
-  sink.read(state_of(parameters.view, mirror.read_slot), bytes);
-  if (!parameters.round) {
-    sink.write(state_of(parameters.view, mirror.write_slot[0]), bytes);
-    return;
+  // The layers' states lie one after the other in a slot.
+  std::uint64_t bytes = 0;
+  for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
+    bytes += parameters.shapes[layer].elements() * sizeof(float);
   }
-  for (std::uint32_t row = parameters.first; row < parameters.count; ++row) {
-    sink.write(state_of(parameters.view, mirror.write_slot[row]), bytes);
+  sink.read(state_of(parameters.views[0], mirror.read_slot), bytes);
+  std::uint32_t const first = parameters.round ? parameters.first : 0;
+  std::uint32_t const last = parameters.round ? parameters.count : 1;
+  for (std::uint32_t column = first; column < last; ++column) {
+    sink.write(state_of(parameters.views[0], mirror.write_slot[column]), bytes);
   }
 }
 
-void run_states(void const* raw) noexcept {
-  auto const& parameters = *static_cast<StateParameters const*>(raw);
-  SequenceMirror const& mirror = *parameters.view.sequence;
+void run_layer(StateParameters const& parameters, std::uint32_t layer) noexcept {
+  StateShape const& shape = parameters.shapes[layer];
+  StateView const& view = parameters.views[layer];
+  SequenceMirror const& mirror = *view.sequence;
   if (!parameters.round) {
-    float const* from = state_of(parameters.view, mirror.read_slot);
-    float* const to = state_of(parameters.view, mirror.write_slot[0]);
+    float const* from = state_of(view, mirror.read_slot);
+    float* const to = state_of(view, mirror.write_slot[0]);
     for (std::uint32_t row = 0; row < parameters.count; ++row, from = to) {
-      advance_state(*parameters.shape, parameters.tokens[row], from, to);
+      advance_state(shape, parameters.tokens[row], from, to);
     }
     return;
   }
   for (std::uint32_t row = parameters.first; row < parameters.count; ++row) {
     std::uint32_t const from = row == 0 ? mirror.read_slot : mirror.write_slot[row - 1];
-    advance_state(*parameters.shape,
+    advance_state(shape,
                   parameters.tokens[row],
-                  state_of(parameters.view, from),
-                  state_of(parameters.view, mirror.write_slot[row]));
+                  state_of(view, from),
+                  state_of(view, mirror.write_slot[row]));
+  }
+}
+
+void run_states(void const* raw) noexcept {
+  auto const& parameters = *static_cast<StateParameters const*>(raw);
+  for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
+    run_layer(parameters, layer);
   }
 }
 
@@ -119,7 +130,8 @@ Kernel const kStatesKernel{"toy.states", sizeof(StateParameters), &declare_state
 
 }  // namespace
 
-ToyEngine::ToyEngine(ModelShape const& shape, Device& device) : shape_{shape}, device_{device} {
+ToyEngine::ToyEngine(ModelShape const& shape, Device& device)
+    : shape_{shape}, device_{device}, views_(shape.states.size()) {
   std::uint32_t elements = 1;
   for (PlaneShape const& plane : shape.planes) {
     elements = std::max(elements, plane.elements);
@@ -191,20 +203,24 @@ Status ToyEngine::write(Handle& handle,
       HOLDFAST_TRY(write_plane(handle, plane, position, first, count, style));
     }
   }
-  for (StateShape const& state : shape_.states) {
-    auto view = handle.state(state.layer, static_cast<std::uint32_t>(tokens.size()));
+  for (std::size_t i = 0; i < shape_.states.size(); ++i) {
+    auto view = handle.state(shape_.states[i].layer, static_cast<std::uint32_t>(tokens.size()));
     if (!view) {
       return view.error();
     }
-    StateParameters const parameters{.shape = &state,
-                                     .view = *view,
-                                     .tokens = reinterpret_cast<Token const*>(tokens_.base),
-                                     .first = first,
-                                     .count = static_cast<std::uint32_t>(tokens.size()),
-                                     .round = std::is_same_v<Handle, Round>};
-    HOLDFAST_TRY(device_.launch(kStatesKernel, &parameters, Stream{}));
+    views_[i] = *view;
   }
-  return {};
+  if (shape_.states.empty()) {
+    return {};
+  }
+  StateParameters const parameters{.shapes = shape_.states.data(),
+                                   .views = views_.data(),
+                                   .tokens = reinterpret_cast<Token const*>(tokens_.base),
+                                   .layers = static_cast<std::uint32_t>(shape_.states.size()),
+                                   .first = first,
+                                   .count = static_cast<std::uint32_t>(tokens.size()),
+                                   .round = std::is_same_v<Handle, Round>};
+  return device_.launch(kStatesKernel, &parameters, Stream{});
 }
 
 template Status ToyEngine::write(Append&,

@@ -50,6 +50,7 @@ class ToyEngine {
   Device& device_;
   Memory staging_{};
   Memory tokens_{};
+  std::vector<StateView> views_;
 };
 
 }  // namespace holdfast::model
