@@ -38,28 +38,40 @@ Words element_seeds(std::uint32_t seed, std::uint32_t first) noexcept {
   return Words{drawn, drawn + kElementStep, drawn + 2 * kElementStep, drawn + 3 * kElementStep};
 }
 
-/// Four columns of a row of an ssm state after one more input.
-void decay_lanes(float* row, Floats step) noexcept {
+Floats load(float const* from) noexcept {
   Floats values;
-  std::memcpy(&values, row, sizeof values);
-  values = 0.75F * values + step;
-  std::memcpy(row, &values, sizeof values);
+  std::memcpy(&values, from, sizeof values);
+  return values;
 }
 
-/// One row of an ssm state after one more input.
-void decay_row(float* row, float input, std::uint32_t width) noexcept {
+void store(float* to, Floats values) noexcept {
+  std::memcpy(to, &values, sizeof values);
+}
+
+/// One row of an ssm state after some more inputs. `from` and `to` may be the same.
+void decay_row(float const* from,
+               float* to,
+               std::span<float const> inputs,
+               std::uint32_t width) noexcept {
   Floats factors = {1.0F, 2.0F, 3.0F, 4.0F};
-  if (width == 2 * kLanes) {  // the mini twins' width, without a loop
-    decay_lanes(row, input * factors);
-    decay_lanes(row + kLanes, input * (factors + 4.0F));
-    return;
-  }
   std::uint32_t column = 0;
-  for (; column + kLanes <= width; column += kLanes, factors += 4.0F) {
-    decay_lanes(row + column, input * factors);
+  for (; column + 2 * kLanes <= width; column += 2 * kLanes, factors += 8.0F) {
+    Floats low = load(from + column);
+    Floats high = load(from + column + kLanes);
+    Floats const high_factors = factors + 4.0F;
+    for (float const input : inputs) {
+      low = 0.75F * low + input * factors;
+      high = 0.75F * high + input * high_factors;
+    }
+    store(to + column, low);
+    store(to + column + kLanes, high);
   }
-  for (std::uint32_t lane = 0; column < width; ++column, ++lane) {
-    row[column] = 0.75F * row[column] + input * factors[lane];
+  for (float factor = factors[0]; column < width; ++column, factor += 1.0F) {
+    float value = from[column];
+    for (float const input : inputs) {
+      value = 0.75F * value + input * factor;
+    }
+    to[column] = value;
   }
 }
 
@@ -68,31 +80,81 @@ void fill_elements(std::uint32_t seed, std::uint32_t count, float* out) noexcept
   Words drawn = element_seeds(seed, 0);
   std::uint32_t element = 0;
   for (; element + kLanes <= count; element += kLanes, drawn += kLanes * kElementStep) {
-    Floats const values = to_floats(drawn >> 16U);
-    std::memcpy(out + element, &values, sizeof values);
+    store(out + element, to_floats(drawn >> 16U));
   }
   for (; element < count; ++element) {
     out[element] = static_cast<float>(static_cast<std::int32_t>(scramble(seed, element)));
   }
 }
 
-/// Puts the newest input of each channel at the end of its window.
-void fill_newest(std::uint32_t seed,
-                 std::uint32_t channels,
-                 std::uint32_t window,
-                 float* newest) noexcept {
-  Words drawn = element_seeds(seed, 0);
+/// The conv input of one channel.
+float channel_input(std::uint32_t seed, std::uint32_t channel) noexcept {
+  return static_cast<float>(static_cast<std::int32_t>(scramble(seed, channel) >> 8U));
+}
+
+/// Tokens that are advanced over at once.
+constexpr std::uint32_t kTokenBlock = 32;
+
+/// The conv windows after `count` more tokens: the last inputs, whatever was between.
+void advance_windows(StateShape const& shape,
+                     std::uint32_t const* seeds,
+                     std::uint32_t count,
+                     float const* before,
+                     float* after) noexcept {
+  std::uint32_t const window = shape.window;
   std::uint32_t channel = 0;
-  for (; channel + kLanes <= channels; channel += kLanes, drawn += kLanes * kElementStep) {
-    Floats const values = to_floats(drawn >> 24U);
-    newest[0] = values[0];
-    newest[window] = values[1];
-    newest[2 * std::size_t{window}] = values[2];
-    newest[3 * std::size_t{window}] = values[3];
-    newest += kLanes * std::size_t{window};
+  for (; channel + kLanes <= shape.channels; channel += kLanes) {
+    std::size_t const at = std::size_t{channel} * window;
+    for (std::uint32_t i = 0; i < window; ++i) {
+      Floats values;
+      if (i + count < window) {
+        float const* const from = before + at + i + count;
+        values = Floats{from[0], from[window], from[2 * window], from[3 * window]};
+      } else {
+        values = to_floats(element_seeds(seeds[i + count - window], channel) >> 24U);
+      }
+      float* const to = after + at + i;
+      to[0] = values[0];
+      to[window] = values[1];
+      to[2 * window] = values[2];
+      to[3 * window] = values[3];
+    }
   }
-  for (; channel < channels; ++channel, newest += window) {
-    *newest = static_cast<float>(static_cast<std::int32_t>(scramble(seed, channel) >> 8U));
+  for (; channel < shape.channels; ++channel) {
+    std::size_t const at = std::size_t{channel} * window;
+    for (std::uint32_t i = 0; i < window; ++i) {
+      after[at + i] = i + count < window ? before[at + i + count]
+                                         : channel_input(seeds[i + count - window], channel);
+    }
+  }
+}
+
+/// The ssm state after `count` more tokens, row by row.
+void advance_ssm(StateShape const& shape,
+                 std::uint32_t const* seeds,
+                 std::uint32_t count,
+                 float const* before,
+                 float* after) noexcept {
+  std::uint32_t const window = shape.window;
+  std::uint32_t const rows = shape.heads * shape.d_k;
+  float const* from = before + shape.conv_elements();
+  float* to = after + shape.conv_elements();
+  float inputs[kTokenBlock];
+  std::uint32_t channel = 0;
+  for (std::uint32_t row = 0; row < rows; ++row, from += shape.d_v, to += shape.d_v) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      inputs[i] = static_cast<float>(static_cast<std::int32_t>(scramble(seeds[i], row)));
+    }
+    // What is written depends on the window's oldest input, so that a stale window spoils the state
+    // as well.
+    if (shape.channels != 0) {
+      float const* const own = before + std::size_t{channel} * window;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        inputs[i] += i + 1 < window ? own[i + 1] : channel_input(seeds[i + 1 - window], channel);
+      }
+      channel = channel + 1 == shape.channels ? 0 : channel + 1;
+    }
+    decay_row(from, to, {inputs, count}, shape.d_v);
   }
 }
 
@@ -141,34 +203,21 @@ void make_key(PlaneShape const& ring,
 }
 
 void advance_state(StateShape const& shape,
-                   Token token,
+                   std::span<Token const> tokens,
                    float const* before,
                    float* after) noexcept {
-  std::uint32_t const seed = seed_of(PlaneKind::kRecurrent, shape.layer, token);
-  std::uint32_t const window = shape.window;
-  std::uint32_t const conv = shape.conv_elements();
-  // The window moves by one: all channels at once, each newest input is then the token's.
-  if (conv != 0) {
-    std::memmove(after, before + 1, (conv - 1) * sizeof(float));
-    fill_newest(seed, shape.channels, window, after + window - 1);
-  }
-  std::uint32_t const rows = shape.heads * shape.d_k;
-  float* const ssm = after + conv;
-  if (before != after) {
-    std::memcpy(ssm, before + conv, std::size_t{rows} * shape.d_v * sizeof(float));
-  }
-  // What is written depends on the window, so that a stale window spoils the state as well.
-  float const* oldest = after;
-  float const* const last_channel = after + conv;
-  std::uint32_t drawn = seed;
-  float* to = ssm;
-  for (std::uint32_t row = 0; row < rows; ++row, drawn += kElementStep, to += shape.d_v) {
-    float input = static_cast<float>(static_cast<std::int32_t>(drawn >> 16U));
-    if (conv != 0) {
-      input += *oldest;
-      oldest = oldest + window == last_channel ? after : oldest + window;
+  std::uint32_t seeds[kTokenBlock];
+  while (!tokens.empty()) {
+    auto const count =
+        static_cast<std::uint32_t>(std::min<std::size_t>(tokens.size(), kTokenBlock));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      seeds[i] = seed_of(PlaneKind::kRecurrent, shape.layer, tokens[i]);
     }
-    decay_row(to, input, shape.d_v);
+    // The ssm state reads the windows as they were.
+    advance_ssm(shape, seeds, count, before, after);
+    advance_windows(shape, seeds, count, before, after);
+    tokens = tokens.subspan(count);
+    before = after;
   }
 }
 

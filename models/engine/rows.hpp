@@ -61,9 +61,10 @@ void make_key(PlaneShape const& ring,
               std::uint32_t position,
               float* out) noexcept;
 
-/// The state after one more token: reads `before`, writes `after`; they may be the same.
+/// The state after some more tokens, in order: reads `before`, writes `after`; they may be the
+/// same.
 void advance_state(StateShape const& shape,
-                   Token token,
+                   std::span<Token const> tokens,
                    float const* before,
                    float* after) noexcept;
 

@@ -103,17 +103,16 @@ void run_layer(StateParameters const& parameters, std::uint32_t layer) noexcept 
   StateView const& view = parameters.views[layer];
   SequenceMirror const& mirror = *view.sequence;
   if (!parameters.round) {
-    float const* from = state_of(view, mirror.read_slot);
-    float* const to = state_of(view, mirror.write_slot[0]);
-    for (std::uint32_t row = 0; row < parameters.count; ++row, from = to) {
-      advance_state(shape, parameters.tokens[row], from, to);
-    }
+    advance_state(shape,
+                  {parameters.tokens, parameters.count},
+                  state_of(view, mirror.read_slot),
+                  state_of(view, mirror.write_slot[0]));
     return;
   }
   for (std::uint32_t row = parameters.first; row < parameters.count; ++row) {
     std::uint32_t const from = row == 0 ? mirror.read_slot : mirror.write_slot[row - 1];
     advance_state(shape,
-                  parameters.tokens[row],
+                  {parameters.tokens + row, 1},
                   state_of(view, from),
                   state_of(view, mirror.write_slot[row]));
   }

@@ -304,12 +304,11 @@ void Model::close_handle(SequenceName name, std::uint32_t keep) {
   OpenHandle& open = sequence.open;
   History& history = histories_[sequence.history];
   auto const base = static_cast<std::uint32_t>(history.tokens.size());
-  for (std::uint32_t i = 0; i < keep; ++i) {
-    history.tokens.push_back(open.tokens[i]);
-    for (std::uint32_t s = 0; s < shape_.states.size(); ++s) {
-      float* const state = history.state.data() + shape_.state_offsets[s];
-      advance_state(shape_.states[s], open.tokens[i], state, state);
-    }
+  std::span<Token const> const kept = std::span{open.tokens}.first(keep);
+  history.tokens.insert(history.tokens.end(), kept.begin(), kept.end());
+  for (std::uint32_t s = 0; s < shape_.states.size(); ++s) {
+    float* const state = history.state.data() + shape_.state_offsets[s];
+    advance_state(shape_.states[s], kept, state, state);
   }
   log_removed(std::span{open.tokens}.subspan(keep));
   std::uint32_t const reached = base + open.written;
