@@ -20,12 +20,25 @@ using model::SnapshotName;
 
 /// The names that an operation is about.
 struct NameFinder {
-  std::optional<SequenceName> sequence;
+  SequenceName sequences[model::kStepItemLimit];
+  std::uint32_t count = 0;
   std::optional<SnapshotName> snapshot;
 
-  void operator()(char const* /*name*/, SequenceName& value) { sequence = value; }
+  void add(SequenceName name) {
+    if (std::find(sequences, sequences + count, name) == sequences + count) {
+      sequences[count++] = name;
+    }
+  }
+  void operator()(char const* /*name*/, SequenceName& value) { add(value); }
   void operator()(char const* /*name*/, SnapshotName& value) { snapshot = value; }
   void operator()(char const* /*name*/, std::uint32_t& /*value*/) {}
+  void operator()(char const* /*name*/, model::StepParts& items) {
+    for (model::StepPart const& item : items) {
+      if (item.deed != model::StepDeed::kPad) {
+        add(item.sequence);
+      }
+    }
+  }
 };
 
 NameFinder names_of(AnyOp const& op) {
@@ -130,9 +143,11 @@ void Runner::start() {
 void Runner::bind_planes() {
   Inspection const inspection = system_->inspect();
   planes_.resize(inspection.plane_count());
-  before_.planes.resize(planes_.size());
-  before_.pages.resize(planes_.size());
-  now_.resize(planes_.size());
+  for (Subject& subject : subjects_) {
+    subject.before.planes.resize(planes_.size());
+    subject.before.pages.resize(planes_.size());
+    subject.now.resize(planes_.size());
+  }
   for (std::uint32_t index = 0; index < planes_.size(); ++index) {
     invariant::PlaneBinding& plane = planes_[index];
     bool const is_known = plane.info.base != nullptr;
@@ -167,20 +182,22 @@ Check Runner::make_check() const {
                .planes = planes_,
                .model = model_,
                .system = *system_,
-               .before = before_};
+               .before = subjects_[0].before};
 }
 
-void Runner::note_before(Check const& check) {
-  before_.live = check.subject && model_.sequence(*check.subject).live;
-  if (!before_.live) {
+void Runner::note_before(Check const& check, Subject& subject) const {
+  invariant::Before& before = subject.before;
+  before.live = model_.sequence(subject.name).live;
+  subject.position = before.live ? model_.position(subject.name) : 0;
+  if (!before.live) {
     return;
   }
-  Holder const holder = check.holder(*check.subject);
-  before_.sequence = check.inspection.sequence(holder.index);
+  Holder const holder = check.holder(subject.name);
+  before.sequence = check.inspection.sequence(holder.index);
   for (invariant::PlaneBinding const& plane : planes_) {
-    PlaneState const& state = before_.planes[plane.index] =
+    PlaneState const& state = before.planes[plane.index] =
         check.inspection.state(holder, plane.index);
-    auto& pages = before_.pages[plane.index];
+    auto& pages = before.pages[plane.index];
     pages.clear();
     if (plane.info.page_rows != 0 && state.pages != 0) {
       std::uint32_t const first = plane.info.ring_rows != 0 ? 0 : state.pages - 1;
@@ -191,44 +208,85 @@ void Runner::note_before(Check const& check) {
   }
 }
 
-void Runner::find_entry(Check const& check, Holder holder, invariant::Place& place) const {
+/// Finds the page in the subject's table, from the first entry on that the operation may write.
+bool Runner::find_entry(Check const& check,
+                        Holder holder,
+                        Subject const& subject,
+                        invariant::Place& place) const {
   PlaneInfo const& info = place.plane->info;
   std::uint32_t const plane = place.plane->index;
   bool const has_slot = info.page_rows == 0;
-  bool const from_start = has_slot || info.ring_rows != 0 || !before_.live;
-  std::uint32_t const count = has_slot ? 1 : now_[plane].pages;
+  bool const from_start = has_slot || info.ring_rows != 0 || !subject.before.live;
+  std::uint32_t const count = has_slot ? 1 : subject.now[plane].pages;
   std::uint32_t entry =
-      from_start ? 0 : place.plane->units(before_.sequence.position) / info.page_rows;
+      from_start ? 0 : place.plane->units(subject.before.sequence.position) / info.page_rows;
   while (entry < count && check.inspection.page(holder, plane, entry) != place.page) {
     ++entry;
   }
-  if (entry < count) {
-    place.entry = entry;
-    place.alone =
-        check.inspection.page_references(plane, place.page) == 1 &&
-        (info.chunk_pages == 0 ||
-         check.inspection.chunk_references(
-             plane, check.inspection.chunk(holder, plane, entry / info.chunk_pages)) == 1);
+  if (entry == count) {
+    auto const open = check.inspection.open_pages(holder.index, plane);
+    return std::find(open.begin(), open.end(), place.page) != open.end();
+  }
+  place.entry = entry;
+  place.alone = check.inspection.page_references(plane, place.page) == 1 &&
+                (info.chunk_pages == 0 ||
+                 check.inspection.chunk_references(
+                     plane, check.inspection.chunk(holder, plane, entry / info.chunk_pages)) == 1);
+  return true;
+}
+
+/// What the subjects' planes are now.
+void Runner::note_now(Check const& check) {
+  for (std::uint32_t i = 0; i < subject_count_; ++i) {
+    Subject& subject = subjects_[i];
+    if (!model_.sequence(subject.name).live && system_->id(subject.name).index == 0) {
+      continue;
+    }
+    Holder const holder = check.holder(subject.name);
+    for (invariant::PlaneBinding const& plane : planes_) {
+      subject.now[plane.index] = check.inspection.state(holder, plane.index);
+    }
   }
 }
 
-void Runner::note_after(Check& check) {
+/// The subject that wrote the place: who is the page's writer, or at least has it in its table;
+/// else the last.
+std::uint32_t Runner::owner_of(Check const& check, invariant::Place& place) const {
+  std::uint32_t owner = subject_count_ - 1;
+  invariant::Place found = place;
+  bool has_owner = false;
+  std::uint64_t const writer = check.inspection.page_writer(place.plane->index, place.page);
+  for (std::uint32_t i = 0; i < subject_count_; ++i) {
+    Subject const& subject = subjects_[i];
+    HandleId const id = system_->id(subject.name);
+    bool const is_writer = writer == ((std::uint64_t{id.generation} << 32U) | id.index);
+    invariant::Place own = place;
+    if ((!has_owner || is_writer) && find_entry(check, check.holder(subject.name), subject, own)) {
+      has_owner = true;
+      owner = i;
+      found = own;
+    }
+  }
+  place = found;
+  return owner;
+}
+
+/// Gives each written place to the subject whose it is; what is nobody's goes to the last one.
+/// Pages are looked for where the tables are while the rows are open.
+void Runner::note_places(Check const& check) {
   places_.clear();
   for (model::WrittenRange const& range : recorder_.writes()) {
     invariant::add_place(planes_, range, places_);
   }
-  check.places = places_;
-  check.now = now_;
-  if (!check.subject || !model_.sequence(*check.subject).live) {
-    return;
-  }
-  Holder const holder = check.holder(*check.subject);
-  for (invariant::PlaneBinding const& plane : planes_) {
-    now_[plane.index] = check.inspection.state(holder, plane.index);
+  for (std::uint32_t i = 0; i < subject_count_; ++i) {
+    subjects_[i].places.clear();
   }
   for (invariant::Place& place : places_) {
-    find_entry(check, holder, place);
+    if (subject_count_ != 0) {
+      subjects_[owner_of(check, place)].places.push_back(place);
+    }
   }
+  places_noted_ = true;
 }
 
 void Runner::note_touched(Check& check, std::uint32_t position_before) const {
@@ -255,12 +313,19 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   Check check = make_check();
   check.op = &op;
   check.op_index = index;
-  check.subject = names.sequence;
   check.snapshot = names.snapshot;
-  note_before(check);
-  std::uint32_t const position_before = before_.live ? model_.position(*names.sequence) : 0;
+  subject_count_ = names.count;
+  for (std::uint32_t i = 0; i < names.count; ++i) {
+    subjects_[i].name = names.sequences[i];
+    note_before(check, subjects_[i]);
+  }
   model_.set_operation(index);
   recorder_.clear();
+  places_noted_ = false;
+  system_->set_observer([&] {
+    note_now(check);
+    note_places(check);
+  });
   std::visit(
       [&](auto const& known) {
         check.got = known.run(*system_);
@@ -268,8 +333,10 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
         result.counts.rows += check.got.ok ? known.rows() : 0;
       },
       op);
-  note_after(check);
-  note_touched(check, position_before);
+  note_now(check);
+  if (!places_noted_) {
+    note_places(check);
+  }
 
   text_.clear();
   model::print_op(op, text_);
@@ -281,15 +348,44 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   if (options_.on_step) {
     options_.on_step(index, op, check.want, check.got);
   }
-  evaluate(check, true, index % options_.deep_every == options_.deep_every - 1, result);
+  evaluate_subjects(check, result);
   if (options_.compare && !(check.want == check.got)) {
     report_.add({.id = "COMPARE",
-                 .holder = names.sequence ? invariant::name_of(*names.sequence) : "",
+                 .holder = names.count != 0 ? invariant::name_of(names.sequences[0]) : "",
                  .text = std::string{model::name_of(op)} + " answered " + text_of(check.got) +
                          ", the model says " + text_of(check.want)});
   }
   if (!report_.is_clean()) {
     fail(index, result);
+  }
+}
+
+/// The checks after one operation: cheap ones for each sequence that it is about, deep ones when
+/// due.
+void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
+  bool const deep_due = check.op_index % options_.deep_every == options_.deep_every - 1;
+  if (subject_count_ == 0) {
+    check.places = places_;
+    evaluate(check, true, deep_due, result);
+    return;
+  }
+  for (std::uint32_t i = 0; i < subject_count_; ++i) {
+    Subject const& subject = subjects_[i];
+    Check own{.inspection = check.inspection,
+              .planes = check.planes,
+              .model = check.model,
+              .system = check.system,
+              .places = subject.places,
+              .now = subject.now,
+              .before = subject.before,
+              .op = check.op,
+              .op_index = check.op_index,
+              .want = check.want,
+              .got = check.got,
+              .subject = subject.name,
+              .snapshot = check.snapshot};
+    note_touched(own, subject.position);
+    evaluate(own, true, deep_due && i + 1 == subject_count_, result);
   }
 }
 

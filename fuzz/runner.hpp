@@ -79,14 +79,29 @@ class Runner {
  private:
   using NextOp = std::function<bool(model::AnyOp& op)>;
 
+  /// One sequence that an operation is about.
+  struct Subject {
+    model::SequenceName name;
+    std::uint32_t position = 0;  // before the operation
+    invariant::Before before;
+    std::vector<PlaneState> now;
+    std::vector<invariant::Place> places;
+  };
+
   ProgramResult run(NextOp const& next);
   void run_guarded(NextOp const& next, ProgramResult& result);
   void start();
   void bind_planes();
   void step(model::AnyOp const& op, std::uint32_t index, ProgramResult& result);
-  void note_before(invariant::Check const& check);
-  void note_after(invariant::Check& check);
-  void find_entry(invariant::Check const& check, Holder holder, invariant::Place& place) const;
+  void note_before(invariant::Check const& check, Subject& subject) const;
+  void note_now(invariant::Check const& check);
+  void note_places(invariant::Check const& check);
+  bool find_entry(invariant::Check const& check,
+                  Holder holder,
+                  Subject const& subject,
+                  invariant::Place& place) const;
+  std::uint32_t owner_of(invariant::Check const& check, invariant::Place& place) const;
+  void evaluate_subjects(invariant::Check& check, ProgramResult& result);
   void note_touched(invariant::Check& check, std::uint32_t position_before) const;
   void evaluate(invariant::Check const& check, bool cheap, bool deep, ProgramResult& result);
   void finish(ProgramResult& result);
@@ -102,8 +117,9 @@ class Runner {
   model::ToyEngine engine_;
   std::unique_ptr<model::HoldfastSystem> system_;
   std::vector<invariant::PlaneBinding> planes_;
-  invariant::Before before_;
-  std::vector<PlaneState> now_;
+  std::array<Subject, model::kStepItemLimit> subjects_;
+  std::uint32_t subject_count_ = 0;
+  bool places_noted_ = false;
   std::vector<invariant::Place> places_;
   invariant::Report report_;
   std::vector<model::AnyOp> ops_;

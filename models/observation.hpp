@@ -25,6 +25,31 @@ struct SnapshotName {
 /// A token id, unique in a program from 1 on: it names who wrote a row. 0 is no token.
 using Token = std::uint32_t;
 
+/// Most items of a step that a program writes down.
+inline constexpr std::uint32_t kStepItemLimit = 6;
+
+/// What an item of a step does.
+enum class StepDeed : std::uint8_t { kAppend, kVerify, kPad };
+
+/// One item of a step: what it opens, and what it keeps in the end.
+struct StepPart {
+  StepDeed deed = StepDeed::kPad;
+  SequenceName sequence;  // not of padding
+  std::uint32_t rows = 0;
+  std::uint32_t keep = 0;  // of an append its rows or 0
+  Token token = 1;         // of its first row; not of padding
+  friend bool operator==(StepPart const&, StepPart const&) = default;
+};
+
+/// The items of a step, in the engine's row order.
+struct StepParts {
+  StepPart parts[kStepItemLimit];
+  std::uint32_t count = 0;
+
+  [[nodiscard]] StepPart const* begin() const noexcept { return parts; }
+  [[nodiscard]] StepPart const* end() const noexcept { return parts + count; }
+};
+
 /// What an operation answers: an error code, or success with one number (rows, position).
 struct Observation {
   bool ok = true;

@@ -29,6 +29,9 @@ class System {
                               std::uint32_t count,
                               Token token,
                               WriteStyle style) = 0;
+  /// Begins a step, writes all of its rows, and finishes it. Success counts the rows that were
+  /// kept.
+  virtual Observation step(StepParts const& items, WriteStyle style) = 0;
   virtual Observation commit(SequenceName name) = 0;
   virtual Observation drop(SequenceName name) = 0;
   virtual Observation accept(SequenceName name, std::uint32_t keep) = 0;

@@ -2,8 +2,10 @@
 // Printer and parser of traces; both go through the operations' field lists.
 #include "models/trace.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -22,6 +24,9 @@ void append_number(std::string& text, std::uint32_t value) {
   text.append(digits, end);
 }
 
+/// Names of what an item of a step does, in the order of StepDeed.
+constexpr char const* kDeeds[] = {"append", "verify", "pad"};
+
 /// Prints fields as " name=value".
 struct FieldPrinter {
   std::string& text;
@@ -29,6 +34,30 @@ struct FieldPrinter {
   void operator()(char const* name, std::uint32_t& value) const { print(name, "", value); }
   void operator()(char const* name, SequenceName& value) const { print(name, "s", value.value); }
   void operator()(char const* name, SnapshotName& value) const { print(name, "h", value.value); }
+  void operator()(char const* name, StepParts& items) const {
+    text += ' ';
+    text += name;
+    text += '=';
+    for (std::uint32_t i = 0; i < items.count; ++i) {
+      text += i == 0 ? "" : ",";
+      print_part(items.parts[i]);
+    }
+  }
+  void print_part(StepPart const& part) const {
+    text += kDeeds[static_cast<std::uint32_t>(part.deed)];
+    if (part.deed != StepDeed::kPad) {
+      text += ":s";
+      append_number(text, part.sequence.value);
+    }
+    text += ':';
+    append_number(text, part.rows);
+    if (part.deed != StepDeed::kPad) {
+      text += ':';
+      append_number(text, part.keep);
+      text += ':';
+      append_number(text, part.token);
+    }
+  }
   void print(char const* name, char const* prefix, std::uint32_t value) const {
     text += ' ';
     text += name;
@@ -101,6 +130,73 @@ struct FieldParser {
     value.value = read_name(name, "h");
   }
 
+  void operator()(char const* name, StepParts& items) const {
+    std::string_view rest = value_of(name, "");
+    std::size_t column = reader.start() + std::string_view{name}.size() + 1;
+    while (!rest.empty()) {
+      if (items.count == kStepItemLimit) {
+        reader.fail(column, "a step has at most " + std::to_string(kStepItemLimit) + " items");
+      }
+      std::size_t const end = std::min(rest.find(','), rest.size());
+      items.parts[items.count++] = read_part(rest.substr(0, end), column);
+      bool const more = end < rest.size();
+      rest.remove_prefix(more ? end + 1 : end);
+      column += end + 1;
+      if (more && rest.empty()) {
+        reader.fail(column, "an item is missing after ','");
+      }
+    }
+    if (items.count == 0) {
+      reader.fail(column, "a step needs an item");
+    }
+  }
+
+  /// "append:s0:rows:keep:token", "verify:s0:rows:keep:token" or "pad:rows".
+  StepPart read_part(std::string_view text, std::size_t column) const {
+    StepPart part;
+    std::string_view const deed = next_piece(text, column);
+    std::uint32_t kind = 0;
+    while (kind < std::size(kDeeds) && deed != kDeeds[kind]) {
+      ++kind;
+    }
+    if (kind == std::size(kDeeds)) {
+      reader.fail(column, "an item is append, verify or pad, not '" + std::string{deed} + "'");
+    }
+    part.deed = static_cast<StepDeed>(kind);
+    column += deed.size() + 1;
+    bool const is_pad = part.deed == StepDeed::kPad;
+    if (!is_pad) {
+      std::string_view const name = next_piece(text, column);
+      if (name.empty() || name.front() != 's') {
+        reader.fail(column, "expected a sequence 's...', found '" + std::string{name} + "'");
+      }
+      part.sequence.value = reader.number(name.substr(1), column + 1, "sequence");
+      if (part.sequence.value >= kNameLimit) {
+        reader.fail(column,
+                    "'sequence' goes past the last name s" + std::to_string(kNameLimit - 1));
+      }
+      column += name.size() + 1;
+    }
+    std::uint32_t* const numbers[] = {&part.rows, &part.keep, &part.token};
+    char const* const names[] = {"rows", "keep", "token"};
+    for (std::uint32_t i = 0; i < (is_pad ? 1U : 3U); ++i) {
+      std::string_view const number = next_piece(text, column);
+      *numbers[i] = reader.number(number, column, names[i]);
+      column += number.size() + 1;
+    }
+    if (!text.empty()) {
+      reader.fail(column, "unexpected '" + std::string{text} + "' in an item");
+    }
+    return part;
+  }
+
+  static std::string_view next_piece(std::string_view& text, std::size_t /*column*/) {
+    std::size_t const end = std::min(text.find(':'), text.size());
+    std::string_view const piece = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return piece;
+  }
+
   std::uint32_t read_name(char const* name, std::string_view prefix) const {
     std::uint32_t const value = read(name, prefix);
     if (value >= kNameLimit) {
@@ -111,15 +207,20 @@ struct FieldParser {
     return value;
   }
   std::uint32_t read(char const* name, std::string_view prefix) const {
-    std::string_view word = reader.word();
-    std::size_t column = reader.start();
+    std::string_view const value = value_of(name, prefix);
+    std::size_t const offset = std::string_view{name}.size() + 1 + prefix.size();
+    return reader.number(value, reader.start() + offset, name);
+  }
+  /// What stands behind "name=prefix" in the next word.
+  std::string_view value_of(char const* name, std::string_view prefix) const {
+    std::string_view const word = reader.word();
     std::string const wanted = std::string{name} + "=" + std::string{prefix};
     if (word.substr(0, wanted.size()) != wanted) {
-      reader.fail(column,
+      reader.fail(reader.start(),
                   word.empty() ? "the field '" + wanted + "...' is missing"
                                : "expected '" + wanted + "...', found '" + std::string{word} + "'");
     }
-    return reader.number(word.substr(wanted.size()), column + wanted.size(), name);
+    return word.substr(wanted.size());
   }
 };
 

@@ -14,7 +14,7 @@ Observation observe(Status const& status, std::uint32_t value = 0) {
 }  // namespace
 
 HoldfastSystem::HoldfastSystem(Layout const& layout, Device& device, ToyEngine& engine)
-    : names_(kNameLimit), snapshots_(kNameLimit), engine_{engine} {
+    : names_(kNameLimit), snapshots_(kNameLimit), device_{device}, engine_{engine} {
   auto cache = Cache::create(layout, device);
   if (!cache) {
     throw InputError("layout: " + describe(cache.error()));
@@ -88,6 +88,80 @@ Observation HoldfastSystem::rewrite(
     named.tokens = before;
   }
   return observe(wrote, count);
+}
+
+Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
+  StepItem list[kStepItemLimit];
+  std::uint32_t positions[kStepItemLimit] = {};
+  std::uint32_t keep[kStepItemLimit] = {};
+  for (std::uint32_t i = 0; i < items.count; ++i) {
+    StepPart const& part = items.parts[i];
+    keep[i] = part.keep;
+    list[i].rows = part.rows;
+    if (part.deed == StepDeed::kPad) {
+      continue;
+    }
+    list[i].kind = part.deed == StepDeed::kVerify ? StepKind::kVerify : StepKind::kAppend;
+    list[i].sequence = &names_[part.sequence.value].sequence;
+    if (auto const position = list[i].sequence->position(); position) {
+      positions[i] = *position;
+    }
+  }
+  auto step = cache_.begin({list, items.count});
+  if (!step) {
+    return Observation::failure(step.error().code);
+  }
+  if (!names_rows(*step, items)) {
+    return Observation::failure(ErrorCode::kDeviceFailed);  // never an answer of the model
+  }
+  for (std::uint32_t i = 0; i < items.count; ++i) {
+    StepPart const& part = items.parts[i];
+    if (part.deed == StepDeed::kPad) {
+      continue;
+    }
+    std::vector<Token> tokens(part.rows);
+    for (std::uint32_t row = 0; row < part.rows; ++row) {
+      tokens[row] = part.token + row;
+    }
+    StepRows rows{*step, i, part.deed == StepDeed::kVerify};
+    if (Status const wrote = engine_.write(rows, positions[i], tokens, 0, part.rows, style);
+        !wrote) {
+      return Observation::failure(wrote.error().code);
+    }
+  }
+  if (observer_) {
+    observer_();
+  }
+  Accepted accepted[kStepItemLimit];
+  if (Status const done = step->finish({keep, items.count}, {accepted, items.count}); !done) {
+    return Observation::failure(done.error().code);
+  }
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < items.count; ++i) {
+    kept += accepted[i].committed;
+  }
+  return Observation::success(kept);
+}
+
+/// Whether the step's device array names the sequence of every row, and 0 for padding.
+bool HoldfastSystem::names_rows(Step const& step, StepParts const& items) const {
+  auto const array = step.row_sequences();
+  if (!array) {
+    return false;
+  }
+  std::size_t row = 0;
+  for (StepPart const& part : items) {
+    std::uint32_t const index = part.deed == StepDeed::kPad ? 0 : id(part.sequence).index;
+    for (std::uint32_t i = 0; i < part.rows; ++i, ++row) {
+      std::uint32_t named = UINT32_MAX;
+      Status const read = device_.host_read(
+          &named, reinterpret_cast<std::byte const*>(*array + row), sizeof named, Stream{});
+      if (!read || named != index) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 Observation HoldfastSystem::commit(SequenceName name) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <holdfast/cache.hpp>
 #include <optional>
 #include <vector>
@@ -29,6 +30,7 @@ class HoldfastSystem final : public System {
                       std::uint32_t count,
                       Token token,
                       WriteStyle style) override;
+  Observation step(StepParts const& items, WriteStyle style) override;
   Observation commit(SequenceName name) override;
   Observation drop(SequenceName name) override;
   Observation accept(SequenceName name, std::uint32_t keep) override;
@@ -41,6 +43,8 @@ class HoldfastSystem final : public System {
   Observation release(SequenceName name) override;
   Observation close() override;
 
+  /// Called in the middle of a step, when its rows are written and nothing is decided yet.
+  void set_observer(std::function<void()> observer) { observer_ = std::move(observer); }
   [[nodiscard]] Inspection inspect() const noexcept { return cache_.inspect(); }
   /// Index and generation behind a name; {0, 0} when it was never created.
   [[nodiscard]] HandleId id(SequenceName name) const noexcept {
@@ -53,6 +57,8 @@ class HoldfastSystem final : public System {
   void drop_all();
 
  private:
+  [[nodiscard]] bool names_rows(Step const& step, StepParts const& items) const;
+
   struct Named {
     Sequence sequence;
     std::optional<Append> append;
@@ -63,6 +69,8 @@ class HoldfastSystem final : public System {
 
   std::vector<Named> names_;         // [kNameLimit]
   std::vector<Snapshot> snapshots_;  // [kNameLimit]
+  std::function<void()> observer_;
+  Device& device_;
   ToyEngine& engine_;
   Cache cache_;
 };

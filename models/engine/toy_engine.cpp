@@ -127,6 +127,16 @@ void run_states(void const* raw) noexcept {
 
 Kernel const kStatesKernel{"toy.states", sizeof(StateParameters), &declare_states, &run_states};
 
+bool is_round(Append const& /*handle*/) noexcept {
+  return false;
+}
+bool is_round(Round const& /*handle*/) noexcept {
+  return true;
+}
+bool is_round(StepRows const& handle) noexcept {
+  return handle.round;
+}
+
 }  // namespace
 
 ToyEngine::ToyEngine(ModelShape const& shape, Device& device)
@@ -177,7 +187,10 @@ Status ToyEngine::write_plane(Handle& handle,
   for (std::uint32_t done = 0; done < count; done += piece) {
     std::uint32_t const rows = std::min(piece, count - done);
     float const* const source = staging + std::size_t{done} * plane.elements;
-    if constexpr (std::is_same_v<Handle, Round>) {
+    if constexpr (std::is_same_v<Handle, StepRows>) {
+      HOLDFAST_TRY(
+          handle.step.write(handle.item, plane.kind, plane.layer, source, first + done, rows));
+    } else if constexpr (std::is_same_v<Handle, Round>) {
       HOLDFAST_TRY(handle.write(plane.kind, plane.layer, source, first + done, rows));
     } else {
       HOLDFAST_TRY(handle.write(plane.kind, plane.layer, source, rows));
@@ -218,7 +231,7 @@ Status ToyEngine::write(Handle& handle,
                                    .layers = static_cast<std::uint32_t>(shape_.states.size()),
                                    .first = first,
                                    .count = static_cast<std::uint32_t>(tokens.size()),
-                                   .round = std::is_same_v<Handle, Round>};
+                                   .round = is_round(handle)};
   return device_.launch(kStatesKernel, &parameters, Stream{});
 }
 
@@ -229,6 +242,13 @@ template Status ToyEngine::write(Append&,
                                  std::uint32_t,
                                  WriteStyle) noexcept;
 template Status ToyEngine::write(Round&,
+                                 std::uint32_t,
+                                 std::span<Token const>,
+                                 std::uint32_t,
+                                 std::uint32_t,
+                                 WriteStyle) noexcept;
+
+template Status ToyEngine::write(StepRows&,
                                  std::uint32_t,
                                  std::span<Token const>,
                                  std::uint32_t,

@@ -18,6 +18,20 @@ struct WriteStyle {
   bool view = false;        // through views, where a plane has them
 };
 
+/// One item of a step, with the calls of an Append or Round.
+struct StepRows {
+  Step& step;
+  std::uint32_t item;
+  bool round;
+
+  Result<RowsView> rows(PlaneKind plane, std::uint32_t layer, std::uint32_t written) noexcept {
+    return step.rows(item, plane, layer, written);
+  }
+  Result<StateView> state(std::uint32_t layer, std::uint32_t written) noexcept {
+    return step.state(item, layer, written);
+  }
+};
+
 /// Writes rows; keeps no state of its own between calls but its staging memory.
 class ToyEngine {
  public:
@@ -27,8 +41,8 @@ class ToyEngine {
   ~ToyEngine();
 
   /// Writes open rows [first, first + count) of `tokens` into every plane; state columns from
-  /// `first` on are computed anew for all of `tokens`. Handle is Append or Round; position is that
-  /// of open row 0.
+  /// `first` on are computed anew for all of `tokens`. Handle is Append, Round or StepRows;
+  /// position is that of open row 0.
   template <typename Handle>
   Status write(Handle& handle,
                std::uint32_t position,

@@ -21,6 +21,7 @@
 #include "models/ops/rewrite.hpp"
 #include "models/ops/rollback.hpp"
 #include "models/ops/snapshot.hpp"
+#include "models/ops/step.hpp"
 #include "models/ops/truncate.hpp"
 #include "models/ops/verify.hpp"
 
@@ -64,7 +65,8 @@ using AllOps = OpTypes<CreateOp,
                        TruncateOp,
                        CanTruncateOp,
                        ReleaseOp,
-                       CloseOp>;
+                       CloseOp,
+                       StepOp>;
 
 /// One operation of a program.
 using AnyOp = AllOps::Any;

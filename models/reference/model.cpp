@@ -213,24 +213,23 @@ Observation Model::create(SequenceName name, bool exhausted) {
 }
 
 /// Whether the begin must succeed: even if nothing at all were shared there would be room.
-bool Model::begin_fits(SequenceName name, bool round, std::uint32_t rows) const noexcept {
+bool Model::step_fits(std::span<StepPart const> items) const noexcept {
   Capacity const& capacity = shape_.capacity;
-  if (!shape_.states.empty() && capacity.slots != 0 &&
-      slots_held() + (round ? rows : 1) > capacity.slots) {
-    return false;
-  }
-  if (capacity.pages == 0 && capacity.ring_pages == 0) {
-    return true;
-  }
-  // One page for each page_rows rows of each holder, one more for a copy; pool keys need fewer.
-  std::uint32_t pages = 1;
+  // One page for each page_rows rows of each holder, one more for each copy; pool keys need fewer.
+  std::uint32_t slots = slots_held();
+  std::uint32_t pages = 0;
   std::uint32_t ring_pages = 0;
   for (std::uint32_t const live : live_sequences_) {
     ModelSequence const& sequence = sequences_[live];
     auto const length = static_cast<std::uint32_t>(history(sequence).tokens.size());
-    std::uint32_t const open = live == name.value   ? rows
-                               : sequence.open.open ? sequence.open.rows
-                                                    : 0;
+    std::uint32_t open = sequence.open.open ? sequence.open.rows : 0;
+    for (StepPart const& item : items) {
+      if (item.deed != StepDeed::kPad && item.sequence.value == live) {
+        open = item.rows;
+        slots += item.deed == StepDeed::kVerify ? item.rows : 1;
+        ++pages;
+      }
+    }
     pages += ceil_div(length + open, shape_.page_rows);
     for (ModelShape::Ring const& ring : shape_.rings) {
       ring_pages = std::max(ring_pages, ring.rows / shape_.page_rows);
@@ -242,17 +241,12 @@ bool Model::begin_fits(SequenceName name, bool round, std::uint32_t rows) const 
   }
   ring_pages = (ring_pages + 1) * static_cast<std::uint32_t>(live_sequences_.size()) +
                static_cast<std::uint32_t>(live_snapshots_.size());
-  return (capacity.pages == 0 || pages <= capacity.pages) &&
+  return (shape_.states.empty() || capacity.slots == 0 || slots <= capacity.slots) &&
+         (capacity.pages == 0 || pages <= capacity.pages) &&
          (capacity.ring_pages == 0 || ring_pages <= capacity.ring_pages);
 }
 
-Observation Model::begin(SequenceName name,
-                         bool round,
-                         std::uint32_t rows,
-                         std::uint32_t written,
-                         Token token,
-                         bool exhausted) {
-  next_token_ = std::max(next_token_, token + rows);
+Observation Model::check_begin(SequenceName name, bool round, std::uint32_t rows) const noexcept {
   if (Observation const rest = check_at_rest(name); !rest.ok) {
     return rest;
   }
@@ -262,7 +256,22 @@ Observation Model::begin(SequenceName name,
   if (position(name) + rows > shape_.capacity.tokens) {
     return Observation::failure(ErrorCode::kTooLong);
   }
-  if (exhausted && !begin_fits(name, round, rows)) {
+  return Observation::success(rows);
+}
+
+Observation Model::begin(SequenceName name,
+                         bool round,
+                         std::uint32_t rows,
+                         std::uint32_t written,
+                         Token token,
+                         bool exhausted) {
+  next_token_ = std::max(next_token_, token + rows);
+  if (Observation const checked = check_begin(name, round, rows); !checked.ok) {
+    return checked;
+  }
+  StepPart const item{
+      .deed = round ? StepDeed::kVerify : StepDeed::kAppend, .sequence = name, .rows = rows};
+  if (exhausted && !step_fits({&item, 1})) {
     return Observation::failure(ErrorCode::kExhausted);
   }
   OpenHandle& open = sequences_[name.value].open;
@@ -276,6 +285,52 @@ Observation Model::begin(SequenceName name,
     log_written(name, token + i, position(name) + i);
   }
   return Observation::success(rows);
+}
+
+Observation Model::step(StepParts const& items, bool exhausted) {
+  if (items.count == 0) {
+    return Observation::failure(ErrorCode::kInvalidArgument);
+  }
+  // The first item that is wrong decides, as the items stand.
+  std::uint64_t rows = 0;
+  for (StepPart const& item : items) {
+    rows += item.rows;
+    if (item.deed == StepDeed::kPad) {
+      continue;
+    }
+    next_token_ = std::max(next_token_, item.token + item.rows);
+    if (Observation const checked =
+            check_begin(item.sequence, item.deed == StepDeed::kVerify, item.rows);
+        !checked.ok) {
+      return checked;
+    }
+    for (StepPart const* other = items.begin(); other != &item; ++other) {
+      if (other->deed != StepDeed::kPad && other->sequence == item.sequence) {
+        return Observation::failure(ErrorCode::kInvalidArgument);
+      }
+    }
+  }
+  Capacity const& capacity = shape_.capacity;
+  std::uint64_t const most = capacity.step_rows != 0
+                                 ? capacity.step_rows
+                                 : capacity.tokens + std::uint64_t{capacity.sequences} *
+                                                         std::max(1U, capacity.largest_round);
+  if (rows > most) {
+    return Observation::failure(ErrorCode::kTooLong);
+  }
+  if (exhausted && !step_fits({items.begin(), items.count})) {
+    return Observation::failure(ErrorCode::kExhausted);
+  }
+  std::uint32_t kept = 0;
+  for (StepPart const& item : items) {
+    if (item.deed != StepDeed::kPad) {
+      static_cast<void>(begin(
+          item.sequence, item.deed == StepDeed::kVerify, item.rows, item.rows, item.token, false));
+      close_handle(item.sequence, item.keep);
+      kept += item.keep;
+    }
+  }
+  return Observation::success(kept);
 }
 
 Observation Model::rewrite(SequenceName name,

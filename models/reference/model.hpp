@@ -100,6 +100,8 @@ class Model {
                     Token token,
                     bool exhausted);
   Observation rewrite(SequenceName name, std::uint32_t first, std::uint32_t count, Token token);
+  /// Begins and finishes all items, or none. Success counts the rows that were kept.
+  Observation step(StepParts const& items, bool exhausted);
   Observation commit(SequenceName name);
   Observation drop(SequenceName name);
   Observation accept(SequenceName name, std::uint32_t keep);
@@ -146,7 +148,10 @@ class Model {
  private:
   [[nodiscard]] Observation check_live(SequenceName name) const noexcept;
   [[nodiscard]] Observation check_at_rest(SequenceName name) const noexcept;
-  [[nodiscard]] bool begin_fits(SequenceName name, bool round, std::uint32_t rows) const noexcept;
+  [[nodiscard]] Observation check_begin(SequenceName name,
+                                        bool round,
+                                        std::uint32_t rows) const noexcept;
+  [[nodiscard]] bool step_fits(std::span<StepPart const> items) const noexcept;
   [[nodiscard]] std::uint32_t slots_held() const noexcept;
   void close_handle(SequenceName name, std::uint32_t keep);
   std::uint32_t take_history();

@@ -86,7 +86,7 @@ TEST(Geometry, BuiltInOnesLoadAndValidate) {
     EXPECT_EQ(geometry.text.find('\n'), std::string::npos);
     EXPECT_GE(geometry.layout.layers.size(), 4U);
     EXPECT_GE(geometry.mix.mean_rows, 3U);
-    EXPECT_EQ(geometry.mix.weights.size(), 16U);
+    EXPECT_EQ(geometry.mix.weights.size(), 17U);
   }
 }
 

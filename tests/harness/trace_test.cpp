@@ -37,6 +37,19 @@ struct RandomFields {
   void operator()(char const* /*name*/, SnapshotName& value) const {
     value.value = source.below(kNameLimit);
   }
+  void operator()(char const* name, StepParts& items) const {
+    items.count = source.between(1, kStepItemLimit);
+    for (std::uint32_t i = 0; i < items.count; ++i) {
+      StepPart& part = items.parts[i];
+      part.deed = static_cast<StepDeed>(source.below(3));
+      (*this)(name, part.rows);
+      if (part.deed != StepDeed::kPad) {
+        (*this)(name, part.sequence);
+        (*this)(name, part.keep);
+        (*this)(name, part.token);
+      }
+    }
+  }
 };
 
 /// All fields of an operation, in order.
@@ -46,6 +59,16 @@ struct FieldValues {
   void operator()(char const* /*name*/, std::uint32_t& value) { values.push_back(value); }
   void operator()(char const* /*name*/, SequenceName& value) { values.push_back(value.value); }
   void operator()(char const* /*name*/, SnapshotName& value) { values.push_back(value.value); }
+  void operator()(char const* /*name*/, StepParts& items) {
+    for (StepPart const& part : items) {
+      values.insert(values.end(),
+                    {static_cast<std::uint32_t>(part.deed),
+                     part.sequence.value,
+                     part.rows,
+                     part.keep,
+                     part.token});
+    }
+  }
 };
 
 std::vector<std::uint32_t> fields_of(AnyOp const& op) {

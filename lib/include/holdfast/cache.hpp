@@ -16,6 +16,7 @@
 #include <holdfast/inspect.hpp>
 #include <holdfast/layout.hpp>
 #include <holdfast/result.hpp>
+#include <span>
 #include <utility>
 
 namespace holdfast {
@@ -259,6 +260,68 @@ class Snapshot : public detail::HandleBase {
   using HandleBase::HandleBase;
 };
 
+/// What an item of a step opens.
+enum class StepKind : std::uint8_t {
+  kAppend,  ///< an append of `rows` rows
+  kVerify,  ///< a round of `rows` provisional rows
+  kPad,     ///< `rows` rows of padding: they name sequence 0, which is scratch
+};
+
+/// One item of a step: rows of one sequence, in the engine's row order.
+struct StepItem {
+  Sequence* sequence = nullptr;  ///< nullptr for padding
+  StepKind kind = StepKind::kPad;
+  std::uint32_t rows = 0;
+};
+
+/// One engine step over a list of sequences. Destroying it drops every item, which is exact. A
+/// sequence that is released meanwhile is cancelled and leaves the step.
+class Step : public detail::HandleBase {
+ public:
+  Step(Step&&) noexcept = default;
+  Step& operator=(Step&& other) noexcept;
+  ~Step();
+
+  /// As Append::write (rows in order, `first` ignored) or Round::write, for one item.
+  /// Errors   : theirs; kStale also when the item is padding or its sequence was released
+  Status write(std::uint32_t item,
+               PlaneKind plane,
+               std::uint32_t layer,
+               float const* source,
+               std::uint32_t first,
+               std::uint32_t count,
+               Stream stream = {}) noexcept;
+  /// As Append::rows, for one item.
+  Result<RowsView> rows(std::uint32_t item,
+                        PlaneKind plane,
+                        std::uint32_t layer,
+                        std::uint32_t written = UINT32_MAX) noexcept;
+  /// As Append::state, for one item.
+  Result<StateView> state(std::uint32_t item,
+                          std::uint32_t layer,
+                          std::uint32_t written = UINT32_MAX) noexcept;
+  /// Device array [rows of the step, padding counted] u32: the sequence index of each row, 0 for
+  /// padding. It is one array for the whole cache: the next begin of a step writes it again.
+  /// Errors: kStale.
+  Result<std::uint32_t const*> row_sequences() const noexcept;
+  /// Ends the step: for a verify item keep[i] is the rows to keep, for an append item its rows or
+  /// 0, for padding 0. All or nothing; one launch.
+  ///
+  /// Shapes   : keep [items]; accepted [items] or empty
+  /// Errors   : kStale; kInvalidArgument and kIncomplete naming the item, with the step still open;
+  /// kDeviceFailed
+  ///            taints the step's sequences
+  Status finish(std::span<std::uint32_t const> keep,
+                std::span<Accepted> accepted = {},
+                Stream stream = {}) noexcept;
+  /// finish() with nothing kept.
+  Status drop(Stream stream = {}) noexcept;
+
+ private:
+  friend class Cache;
+  using HandleBase::HandleBase;
+};
+
 /// Owner of devices, arenas and budgets, and of all sequences on them.
 class Cache {
  public:
@@ -275,6 +338,13 @@ class Cache {
   static Result<Cache> create(Layout const& layout, Device& device) noexcept;
   /// Starts an empty sequence; its state is zeros. Errors: kStale (closed), kExhausted.
   Result<Sequence> create_sequence(Stream stream = {}) noexcept;
+  /// Opens a step: reserves for all items, or for none. One launch.
+  ///
+  /// Errors   : those of Sequence::append and Sequence::verify naming the item; kInvalidArgument
+  /// (no item, a
+  ///            sequence twice, another cache's, padding with a sequence); kTooLong (more than
+  ///            `step_rows` rows)
+  Result<Step> begin(std::span<StepItem const> items, Stream stream = {}) noexcept;
   /// Gives all memory back. Errors: kStale (closed already); kBusy while sequences or snapshots
   /// live.
   Status close() noexcept;

@@ -80,7 +80,9 @@ struct Capacity {
   std::uint32_t tokens = 0;         ///< most rows of one sequence
   std::uint32_t largest_round = 0;  ///< most provisional rows of a verify
   std::uint32_t snapshots = 0;      ///< snapshots alive at once
-  std::uint32_t slots = 0;          ///< state slots, the reserved one not counted; 0 = worst case
+  std::uint32_t step_rows =
+      0;                    ///< most rows of one step; 0 = one full sequence and a round of each
+  std::uint32_t slots = 0;  ///< state slots, the reserved one not counted; 0 = worst case
   std::uint32_t pages =
       0;  ///< pages of each addressed class, the reserved one not counted; 0 = worst case
   std::uint32_t ring_pages =

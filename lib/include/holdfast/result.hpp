@@ -37,6 +37,7 @@ struct Error {
   char const* text = "";     ///< one clause, no full stop
   char const* subject = "";  ///< the field, argument, plane or arena that it is about
   std::int32_t layer = -1;   ///< model layer, -1 when it is not about one layer
+  std::int32_t item = -1;    ///< item of a step, -1 when it is not about one item
   std::int64_t got = 0;      ///< the offending number, when there is one
   std::int64_t limit = 0;    ///< what it was held against, when there is something
 };

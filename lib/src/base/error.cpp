@@ -38,6 +38,9 @@ char const* name_of(ErrorCode code) noexcept {
 std::string describe(Error const& error) {
   std::string line = name_of(error.code);
   line += ':';
+  if (error.item >= 0) {
+    line += " item " + std::to_string(error.item) + ',';
+  }
   if (error.layer >= 0) {
     line += " layer " + std::to_string(error.layer) + ',';
   }

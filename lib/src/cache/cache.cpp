@@ -15,6 +15,12 @@ Error stale(char const* what) noexcept {
   return Error{.code = ErrorCode::kStale, .text = "is used up", .subject = what};
 }
 
+Result<std::uint64_t> begin_one(
+    Core& core, HandleId id, OpenKind kind, std::uint32_t rows, Stream stream) noexcept {
+  internal::cache::ItemRequest const item{.id = id, .kind = kind, .rows = rows};
+  return core.begin({&item, 1}, false, stream);
+}
+
 }  // namespace
 
 namespace detail {
@@ -66,7 +72,8 @@ Status OpenRows::end(std::uint32_t keep, Stream stream) noexcept {
   if (core_ == nullptr) {
     return stale("handle");
   }
-  return core_->finish(id_, ticket_, keep, stream);
+  internal::cache::ItemKeep const item{.id = id_, .keep = keep, .item = -1};
+  return core_->finish({&item, 1}, ticket_, stream);
 }
 
 void OpenRows::take_over(OpenRows& other) noexcept {
@@ -104,7 +111,7 @@ Status Append::commit(Stream stream) noexcept {
   if (!rows) {
     return rows.error();
   }
-  return core_->finish(id_, ticket_, *rows, stream);
+  return end(*rows, stream);
 }
 
 Status Append::drop(Stream stream) noexcept {
@@ -156,7 +163,7 @@ Result<Append> Sequence::append(std::uint32_t rows, Stream stream) noexcept {
   if (core_ == nullptr) {
     return stale("sequence");
   }
-  auto const ticket = core_->begin(id_, OpenKind::kAppend, rows, stream);
+  auto const ticket = begin_one(*core_, id_, OpenKind::kAppend, rows, stream);
   if (!ticket) {
     return ticket.error();
   }
@@ -167,7 +174,7 @@ Result<Round> Sequence::verify(std::uint32_t rows, Stream stream) noexcept {
   if (core_ == nullptr) {
     return stale("sequence");
   }
-  auto const ticket = core_->begin(id_, OpenKind::kRound, rows, stream);
+  auto const ticket = begin_one(*core_, id_, OpenKind::kRound, rows, stream);
   if (!ticket) {
     return ticket.error();
   }
@@ -238,6 +245,84 @@ Result<std::uint32_t> Snapshot::position() const noexcept {
                           : core_->snapshot_position(id_);
 }
 
+Step::~Step() {
+  static_cast<void>(drop());
+}
+
+Step& Step::operator=(Step&& other) noexcept {
+  if (this != &other) {
+    static_cast<void>(drop());
+    swap(other);
+  }
+  return *this;
+}
+
+Status Step::write(std::uint32_t item,
+                   PlaneKind plane,
+                   std::uint32_t layer,
+                   float const* source,
+                   std::uint32_t first,
+                   std::uint32_t count,
+                   Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->write_rows(known->id,
+                           ticket,
+                           {.view = {}, .source = source, .first = first, .count = count},
+                           plane,
+                           layer,
+                           stream);
+}
+
+Result<RowsView> Step::rows(std::uint32_t item,
+                            PlaneKind plane,
+                            std::uint32_t layer,
+                            std::uint32_t written) noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->rows_view(known->id, ticket, plane, layer, written);
+}
+
+Result<StateView> Step::state(std::uint32_t item,
+                              std::uint32_t layer,
+                              std::uint32_t written) noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->state_view(known->id, ticket, layer, written);
+}
+
+Result<std::uint32_t const*> Step::row_sequences() const noexcept {
+  return core_ == nullptr ? Result<std::uint32_t const*>{stale("step")} : core_->row_sequences(id_);
+}
+
+Status Step::finish(std::span<std::uint32_t const> keep,
+                    std::span<Accepted> accepted,
+                    Stream stream) noexcept {
+  return core_ == nullptr ? stale("step") : core_->finish_step(id_, keep, accepted, stream);
+}
+
+Status Step::drop(Stream stream) noexcept {
+  return core_ == nullptr ? stale("step") : core_->drop_step(id_, stream);
+}
+
 Cache& Cache::operator=(Cache&& other) noexcept {
   std::swap(core_, other.core_);
   return *this;
@@ -274,6 +359,40 @@ Result<Sequence> Cache::create_sequence(Stream stream) noexcept {
     return id.error();
   }
   return Sequence{core_, *id};
+}
+
+Result<Step> Cache::begin(std::span<StepItem const> items, Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("cache");
+  }
+  auto const refuse = [](std::size_t item, char const* text) {
+    return Error{.code = ErrorCode::kInvalidArgument,
+                 .text = text,
+                 .subject = "items",
+                 .item = static_cast<std::int32_t>(item)};
+  };
+  if (items.empty() || items.size() > core_->step_item_limit()) {
+    return Error{.code = ErrorCode::kInvalidArgument,
+                 .text = "must be at least one, and at most twice the sequences",
+                 .subject = "items",
+                 .got = static_cast<std::int64_t>(items.size()),
+                 .limit = core_->step_item_limit()};
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    StepItem const& item = items[i];
+    if ((item.sequence == nullptr) != (item.kind == StepKind::kPad)) {
+      return refuse(i, "padding has no sequence, anything else has one");
+    }
+    if (item.sequence != nullptr && item.sequence->core_ != core_) {
+      return item.sequence->core_ == nullptr ? stale("sequence")
+                                             : refuse(i, "belongs to another cache");
+    }
+  }
+  auto const id = core_->begin_step(items, stream);
+  if (!id) {
+    return id.error();
+  }
+  return Step{core_, *id};
 }
 
 Status Cache::close() noexcept {

@@ -33,13 +33,20 @@ Status Core::create(Layout const& layout) noexcept {
       !free_sequences_.create(plan_.sequence_limit) ||
       !free_snapshots_.create(plan_.snapshot_limit) ||
       !written_.create(std::uint64_t{plan_.sequence_limit} * cells_) ||
-      !viewed_.create(std::uint64_t{plan_.sequence_limit} * cells_)) {
+      !viewed_.create(std::uint64_t{plan_.sequence_limit} * cells_) ||
+      !steps_.create(plan_.sequence_limit) || !free_steps_.create(plan_.sequence_limit) ||
+      !step_items_.create(std::uint64_t{plan_.sequence_limit} * plan_.step_items) ||
+      !keeps_.create(plan_.step_items)) {
     return out_of_memory();
   }
   // Stack order: index 1 is handed out first; sequence 0 is reserved, snapshot 0 is never used.
   for (std::uint32_t index = plan_.sequence_limit; index-- > 1;) {
     free_sequences_[free_sequence_count_++] = index;
     sequences_[index].generation = 1;
+  }
+  for (std::uint32_t index = plan_.sequence_limit; index-- > 0;) {
+    free_steps_[free_step_count_++] = index;
+    steps_[index].generation = 1;
   }
   for (std::uint32_t index = plan_.snapshot_limit; index-- > 1;) {
     free_snapshots_[free_snapshot_count_++] = index;
@@ -63,30 +70,38 @@ Status Core::create_planes() noexcept {
     // none.
     copies += known.kind == PlaneKind::kTailRing ? 2 * known.entries : 1;
     patches += std::uint64_t{known.entries} + 1;
-    if (patches > kLargestSize) {
-      return invalid("capacity", "needs more table entries than a step can rewrite");
-    }
   }
-  copies += plan_.state_count;
-  auto memory =
-      device_.allocate(mirror_bytes + plan_.table_bytes + plan_.arena_bytes, MemoryKind::kDevice);
+  // Every sequence can be in one step.
+  std::uint64_t const sequences = plan_.sequence_limit - 1;
+  if (patches * sequences > kLargestSize ||
+      (copies + plan_.state_count) * sequences > kLargestSize) {
+    return invalid("capacity", "needs more table entries than a step can rewrite");
+  }
+  storage::StepLimits const limits{
+      .planes = plan_.class_count,
+      .copies = static_cast<std::uint32_t>((copies + plan_.state_count) * sequences),
+      .patches = static_cast<std::uint32_t>(patches * sequences),
+      .columns = static_cast<std::uint32_t>(std::max(1U, plan_.largest_round) * sequences),
+      .mirrors = static_cast<std::uint32_t>(sequences),
+      .runs = plan_.step_items};
+  std::uint64_t const row_bytes =
+      storage::align_bytes(std::uint64_t{plan_.step_rows} * sizeof(std::uint32_t));
+  auto memory = device_.allocate(mirror_bytes + row_bytes + plan_.table_bytes + plan_.arena_bytes,
+                                 MemoryKind::kDevice);
   if (!memory) {
     return memory.error();
   }
   memory_ = *memory;
-  std::uint32_t const columns = std::max(1U, plan_.largest_round);
-  auto const patch_count = static_cast<std::uint32_t>(patches);
-  auto pinned =
-      device_.allocate(storage::Step::block_bytes(plan_.class_count, copies, patch_count, columns),
-                       MemoryKind::kPinned);
+  auto pinned = device_.allocate(storage::StepWork::block_bytes(limits), MemoryKind::kPinned);
   if (!pinned) {
     return pinned.error();
   }
   pinned_ = *pinned;
-  step_.attach(pinned_.base, plan_.class_count, copies, patch_count, columns);
-  FillSegment const records{.destination = memory_.base, .bytes = mirror_bytes + plan_.table_bytes};
+  step_.attach(pinned_.base, limits, reinterpret_cast<std::uint32_t*>(memory_.base + mirror_bytes));
+  FillSegment const records{.destination = memory_.base,
+                            .bytes = mirror_bytes + row_bytes + plan_.table_bytes};
   HOLDFAST_TRY(device_.fill({&records, 1}, Stream{}));
-  std::byte* next_table = memory_.base + mirror_bytes;
+  std::byte* next_table = memory_.base + mirror_bytes + row_bytes;
   std::byte* next_pages = next_table + plan_.table_bytes;
   for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
     storage::ClassPlan const& known = plan_.classes[index];
@@ -266,7 +281,7 @@ void Core::give_back_sequence(std::uint32_t index) noexcept {
   free_sequences_[free_sequence_count_++] = index;
 }
 
-Status Core::publish(std::uint32_t index, Stream stream) noexcept {
+void Core::describe(std::uint32_t index) noexcept {
   SequenceRecord& record = sequences_[index];
   ++record.changes;
   storage::MirrorUpdate& update = step_.mirror();
@@ -278,6 +293,11 @@ Status Core::publish(std::uint32_t index, Stream stream) noexcept {
   for_each_plane([&](std::uint32_t /*index*/, auto const& plane) {
     update.read_slot = std::max(update.read_slot, plane.state({HolderKind::kSequence, index}).slot);
   });
+}
+
+Status Core::publish(std::uint32_t index, Stream stream) noexcept {
+  step_.open_mirror();
+  describe(index);
   return step_.launch(device_, stream);
 }
 

@@ -19,7 +19,8 @@ enum class OpenKind : std::uint8_t { kNone, kAppend, kRound };
 
 /// Bookkeeping of one sequence, planes apart.
 struct SequenceRecord {
-  std::uint64_t ticket;  // of the open handle; unique over the cache's life
+  std::uint64_t
+      ticket;  // of the open handle; unique over the cache's life, shared by a step's items
   std::uint64_t changes;
   std::uint32_t generation;
   std::uint32_t position;
@@ -28,6 +29,28 @@ struct SequenceRecord {
   OpenKind open;
   bool live;
   bool tainted;
+};
+
+/// One item of a begin; index 0 is padding.
+struct ItemRequest {
+  HandleId id;
+  OpenKind kind;
+  std::uint32_t rows;
+};
+
+/// One item of a finish.
+struct ItemKeep {
+  HandleId id;
+  std::uint32_t keep;
+  std::int32_t item;  // for messages; -1 outside steps
+};
+
+/// Bookkeeping of one open step.
+struct StepRecord {
+  std::uint64_t ticket;
+  std::uint32_t generation;
+  std::uint32_t items;
+  bool live;
 };
 
 /// Bookkeeping of one snapshot, planes apart.
@@ -54,10 +77,23 @@ class Core {
   void remove_handle() noexcept;
 
   [[nodiscard]] Result<HandleId> create_sequence(Stream stream) noexcept;
-  [[nodiscard]] Result<std::uint64_t> begin(HandleId id,
-                                            OpenKind kind,
-                                            std::uint32_t rows,
+  /// Opens appends and rounds on all items, or on none; returns their ticket.
+  [[nodiscard]] Result<std::uint64_t> begin(std::span<ItemRequest const> items,
+                                            bool is_step,
                                             Stream stream) noexcept;
+  [[nodiscard]] Result<HandleId> begin_step(std::span<StepItem const> items,
+                                            Stream stream) noexcept;
+  [[nodiscard]] Status finish_step(HandleId step,
+                                   std::span<std::uint32_t const> keep,
+                                   std::span<Accepted> accepted,
+                                   Stream stream) noexcept;
+  [[nodiscard]] Status drop_step(HandleId step, Stream stream) noexcept;
+  /// Sequence and ticket of an item. Errors: kStale, kInvalidArgument.
+  [[nodiscard]] Result<ItemRequest> step_item(HandleId step,
+                                              std::uint32_t item,
+                                              std::uint64_t* ticket) const noexcept;
+  [[nodiscard]] Result<std::uint32_t const*> row_sequences(HandleId step) const noexcept;
+  [[nodiscard]] std::uint32_t step_item_limit() const noexcept { return plan_.step_items; }
   [[nodiscard]] Status write_rows(HandleId id,
                                   std::uint64_t ticket,
                                   planes::WriteRowsParameters rows,
@@ -73,10 +109,9 @@ class Core {
                                              std::uint64_t ticket,
                                              std::uint32_t layer,
                                              std::uint32_t written) noexcept;
-  /// Ends an open handle; `keep` rows become visible.
-  [[nodiscard]] Status finish(HandleId id,
+  /// Ends open handles of one ticket; the kept rows become visible, on all items or on none.
+  [[nodiscard]] Status finish(std::span<ItemKeep const> items,
                               std::uint64_t ticket,
-                              std::uint32_t keep,
                               Stream stream) noexcept;
   /// Rows of the open handle.
   [[nodiscard]] Result<std::uint32_t> open_rows(HandleId id, std::uint64_t ticket) const noexcept;
@@ -131,8 +166,13 @@ class Core {
   [[nodiscard]] Status check_rows(SequenceRecord const& record,
                                   OpenKind kind,
                                   std::uint32_t rows) const noexcept;
-  [[nodiscard]] Status check_storage(storage::Owner owner,
-                                     planes::Opening const& opening) const noexcept;
+  [[nodiscard]] Status check_items(std::span<ItemRequest const> items, bool is_step) noexcept;
+  [[nodiscard]] Status check_storage(std::span<ItemRequest const> items,
+                                     bool is_step) const noexcept;
+  [[nodiscard]] planes::Opening opening_of(ItemRequest const& item) const noexcept;
+  void open_item(ItemRequest const& item) noexcept;
+  [[nodiscard]] Status check_step(HandleId step) const noexcept;
+  void taint(std::span<ItemKeep const> items) noexcept;
   [[nodiscard]] Status check_written(std::uint32_t index, std::uint32_t keep) const noexcept;
   [[nodiscard]] Status build_viewed_keys(std::uint32_t index,
                                          std::uint32_t keep,
@@ -141,6 +181,9 @@ class Core {
   void close_planes(std::uint32_t index, std::uint32_t keep) noexcept;
   void give_back_sequence(std::uint32_t index) noexcept;
   void load_planes(std::uint32_t snapshot, std::uint32_t index, planes::LoadKind kind) noexcept;
+  /// Adds the sequence's device record to the work that is being collected.
+  void describe(std::uint32_t index) noexcept;
+  /// Describes one sequence and launches.
   [[nodiscard]] Status publish(std::uint32_t index, Stream stream) noexcept;
   [[nodiscard]] Status launch_indexer(std::uint32_t index,
                                       planes::WriteRowsParameters const& rows,
@@ -160,7 +203,7 @@ class Core {
   Device& device_;
   storage::Plan plan_;
   std::array<planes::AnyPlane, storage::kLargestClassCount> planes_;
-  storage::Step step_;
+  storage::StepWork step_;
   Memory memory_{};
   Memory pinned_{};
   base::FixedArray<SequenceRecord> sequences_;
@@ -170,11 +213,16 @@ class Core {
   base::FixedArray<std::uint32_t>
       written_;  // [sequence_limit, cells]: open rows written, by class and layer
   base::FixedArray<std::uint8_t>
-      viewed_;  // [sequence_limit, cells]: the engine writes through a view
+      viewed_;                          // [sequence_limit, cells]: the engine writes through a view
+  base::FixedArray<StepRecord> steps_;  // open steps
+  base::FixedArray<std::uint32_t> free_steps_;
+  base::FixedArray<ItemRequest> step_items_;  // [steps, step_items]
+  base::FixedArray<ItemKeep> keeps_;          // [step_items], scratch of finish_step
   std::uint64_t next_ticket_ = 1;
   std::uint64_t handles_ = 0;
   std::uint32_t free_sequence_count_ = 0;
   std::uint32_t free_snapshot_count_ = 0;
+  std::uint32_t free_step_count_ = 0;
   std::uint32_t cells_ = 0;
   bool open_ = false;
   bool orphaned_ = false;

@@ -30,50 +30,121 @@ Status Core::check_rows(SequenceRecord const& record,
   return {};
 }
 
-Status Core::check_storage(Owner owner, Opening const& opening) const noexcept {
+planes::Opening Core::opening_of(ItemRequest const& item) const noexcept {
+  std::uint32_t const position = sequences_[item.id.index].position;
+  return {.base = position,
+          .rows = item.rows,
+          .round = item.kind == OpenKind::kRound,
+          .reached = position + item.rows};
+}
+
+/// Everything that can be wrong with a begin, storage apart; names the item.
+Status Core::check_items(std::span<ItemRequest const> items, bool is_step) noexcept {
+  std::uint64_t rows = 0;
+  for (std::uint32_t i = 0; i < items.size(); ++i) {
+    ItemRequest const& item = items[i];
+    rows += item.rows;
+    if (item.id.index == 0 && item.kind == OpenKind::kNone) {
+      continue;  // padding
+    }
+    Status answer = check_at_rest(item.id);
+    if (answer) {
+      answer = check_rows(sequences_[item.id.index], item.kind, item.rows);
+    }
+    if (answer && is_step && sequences_[item.id.index].ticket == next_ticket_ &&
+        !HOLDFAST_MUTANT(kTwiceInStep)) {
+      answer = invalid("sequence", "is in the step twice");
+    }
+    if (!answer) {
+      Error error = answer.error();
+      error.item = is_step ? static_cast<std::int32_t>(i) : -1;
+      return error;
+    }
+    sequences_[item.id.index].ticket =
+        next_ticket_;  // marks it as seen; nothing is open under it yet
+  }
+  if (rows > plan_.step_rows) {
+    return Error{.code = ErrorCode::kTooLong,
+                 .text = "is more than the layout's step_rows",
+                 .subject = "rows",
+                 .got = static_cast<std::int64_t>(rows),
+                 .limit = plan_.step_rows};
+  }
+  return {};
+}
+
+/// Whether all items fit together; names the first that does not.
+Status Core::check_storage(std::span<ItemRequest const> items, bool is_step) const noexcept {
   Status answer;
   for_each_plane([&](std::uint32_t /*index*/, auto const& plane) {
-    if (answer && plane.need(owner, opening) > plane.available()) {
-      answer = Error{.code = ErrorCode::kExhausted,
-                     .text = "not enough free pages or slots",
-                     .subject = name_of(plane.kKind),
-                     .got = plane.need(owner, opening),
-                     .limit = plane.available()};
+    std::uint64_t need = 0;
+    for (std::uint32_t i = 0; i < items.size() && answer; ++i) {
+      if (items[i].id.index == 0) {
+        continue;
+      }
+      need += plane.need(owner_of(items[i].id.index), opening_of(items[i]));
+      if (need > plane.available()) {
+        answer = Error{.code = ErrorCode::kExhausted,
+                       .text = "not enough free pages or slots",
+                       .subject = name_of(plane.kKind),
+                       .item = is_step ? static_cast<std::int32_t>(i) : -1,
+                       .got = static_cast<std::int64_t>(need),
+                       .limit = plane.available()};
+      }
     }
   });
   return answer;
 }
 
-Result<std::uint64_t> Core::begin(HandleId id,
-                                  OpenKind kind,
-                                  std::uint32_t rows,
-                                  Stream stream) noexcept {
-  HOLDFAST_TRY(check_at_rest(id));
-  SequenceRecord& record = sequences_[id.index];
-  HOLDFAST_TRY(check_rows(record, kind, rows));
-  Owner const owner = owner_of(id.index);
-  Opening const opening{.base = record.position,
-                        .rows = rows,
-                        .round = kind == OpenKind::kRound,
-                        .reached = record.position + rows};
-  HOLDFAST_TRY(check_storage(owner, opening));
-  step_.clear();
+void Core::open_item(ItemRequest const& item) noexcept {
+  SequenceRecord& record = sequences_[item.id.index];
+  planes::Opening const opening = opening_of(item);
+  step_.open_mirror();
   for_each_plane([&](std::uint32_t /*index*/, auto& plane) {
-    plane.copy_on_write(owner, opening, step_);
-    plane.reserve(owner, opening, step_);
+    plane.copy_on_write(owner_of(item.id.index), opening, step_);
+    plane.reserve(owner_of(item.id.index), opening, step_);
   });
-  record.open = kind;
-  record.rows = rows;
-  record.ticket = next_ticket_++;
-  for (std::uint64_t at = cell(id.index, 0, 0), i = 0; i < cells_; ++i) {
+  record.open = item.kind;
+  record.rows = item.rows;
+  record.ticket = next_ticket_;
+  for (std::uint64_t at = cell(item.id.index, 0, 0), i = 0; i < cells_; ++i) {
     written_[at + i] = 0;
     viewed_[at + i] = 0;
   }
-  if (Status const launched = publish(id.index, stream); !launched) {
-    record.tainted = true;  // copies may have half run; release gives the reservation back
+  describe(item.id.index);
+}
+
+Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
+                                  bool is_step,
+                                  Stream stream) noexcept {
+  Status answer = check_items(items, is_step);
+  if (answer) {
+    answer = check_storage(items, is_step);
+  }
+  std::uint64_t const ticket = next_ticket_;
+  if (!answer) {
+    ++next_ticket_;  // what was marked as seen is not any more
+    return answer.error();
+  }
+  step_.clear();
+  for (ItemRequest const& item : items) {
+    if (item.id.index != 0) {
+      open_item(item);
+    }
+    if (is_step) {
+      step_.run({.sequence = item.id.index, .rows = item.rows});
+    }
+  }
+  ++next_ticket_;
+  Status const launched = step_.launch(device_, stream);
+  if (!launched) {
+    for (ItemRequest const& item : items) {
+      // Copies may have half run; release gives the reservation back.
+      sequences_[item.id.index].tainted = item.id.index != 0;
+    }
     return launched.error();
   }
-  return record.ticket;
+  return ticket;
 }
 
 RowsView Core::make_view(std::uint32_t index,
@@ -253,7 +324,9 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
 Status Core::build_viewed_keys(std::uint32_t index, std::uint32_t keep, Stream stream) noexcept {
   for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
-    for (std::uint32_t i = 0; known.kind == PlaneKind::kTailRing && i < known.layer_count; ++i) {
+    for (std::uint32_t i = 0;
+         keep != 0 && known.kind == PlaneKind::kTailRing && i < known.layer_count;
+         ++i) {
       if (viewed_[cell(index, plane, i)] != 0) {
         HOLDFAST_TRY(launch_indexer(index,
                                     {.view = {}, .source = nullptr, .first = 0, .count = keep},
@@ -286,24 +359,50 @@ void Core::close_planes(std::uint32_t index, std::uint32_t keep) noexcept {
   record.open = OpenKind::kNone;
 }
 
-Status Core::finish(HandleId id, std::uint64_t ticket, std::uint32_t keep, Stream stream) noexcept {
-  HOLDFAST_TRY(check_open(id, ticket));
-  SequenceRecord& record = sequences_[id.index];
-  if (keep > record.rows) {
-    return invalid("keep", "is more than the round's rows", keep, record.rows);
+void Core::taint(std::span<ItemKeep const> items) noexcept {
+  for (ItemKeep const& item : items) {
+    sequences_[item.id.index].tainted = true;
   }
-  HOLDFAST_TRY(check_written(id.index, keep));
-  if (keep != 0) {
-    if (Status const built = build_viewed_keys(id.index, keep, stream); !built) {
-      record.tainted = true;
+}
+
+Status Core::finish(std::span<ItemKeep const> items, std::uint64_t ticket, Stream stream) noexcept {
+  for (ItemKeep const& item : items) {
+    Status answer = check_open(item.id, ticket);
+    if (answer) {
+      SequenceRecord const& record = sequences_[item.id.index];
+      bool const halves =
+          record.open == OpenKind::kAppend && item.keep != 0 && item.keep != record.rows;
+      if (item.keep > record.rows || halves) {
+        answer =
+            invalid("keep",
+                    halves ? "of an append must be its rows or 0" : "is more than the round's rows",
+                    item.keep,
+                    record.rows);
+      } else {
+        answer = check_written(item.id.index, item.keep);
+      }
+    }
+    if (!answer) {
+      Error error = answer.error();
+      error.item = item.item;
+      return error;
+    }
+  }
+  for (ItemKeep const& item : items) {
+    if (Status const built = build_viewed_keys(item.id.index, item.keep, stream); !built) {
+      taint(items);
       return built;
     }
   }
   step_.clear();
-  close_planes(id.index, keep);
-  Status const launched = publish(id.index, stream);
+  for (ItemKeep const& item : items) {
+    step_.open_mirror();
+    close_planes(item.id.index, item.keep);
+    describe(item.id.index);
+  }
+  Status const launched = step_.launch(device_, stream);
   if (!launched) {
-    record.tainted = true;
+    taint(items);
   }
   return launched;
 }

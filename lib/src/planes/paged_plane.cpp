@@ -39,7 +39,7 @@ PlaneState PagedPlane::state(Holder holder) const noexcept {
           .chunks = table_.chunk_count(holder)};
 }
 
-void PagedPlane::start(Owner owner, Step& /*step*/) noexcept {
+void PagedPlane::start(Owner owner, StepWork& /*step*/) noexcept {
   lengths_[owner.index] = 0;
 }
 
@@ -47,11 +47,11 @@ std::uint32_t PagedPlane::need(Owner owner, Opening const& opening) const noexce
   return table_.pages_needed(owner, units(opening.base), units(opening.base + opening.rows));
 }
 
-void PagedPlane::copy_on_write(Owner owner, Opening const& opening, Step& step) noexcept {
+void PagedPlane::copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept {
   table_.copy_on_write(owner, units(opening.base), units(opening.base + opening.rows), step);
 }
 
-void PagedPlane::reserve(Owner owner, Opening const& opening, Step& step) noexcept {
+void PagedPlane::reserve(Owner owner, Opening const& opening, StepWork& step) noexcept {
   table_.extend(owner, units(opening.base + opening.rows), step);
 }
 
@@ -72,7 +72,7 @@ void PagedPlane::set_length(std::uint32_t sequence, std::uint32_t tokens) noexce
 void PagedPlane::commit(Owner owner,
                         Opening const& opening,
                         std::uint32_t keep,
-                        Step& /*step*/) noexcept {
+                        StepWork& /*step*/) noexcept {
   set_length(owner.index, opening.base + keep);
   if (keep == 0 && HOLDFAST_MUTANT(kDropKeepsPages)) {
     return;
@@ -85,7 +85,7 @@ Status PagedPlane::can_truncate(std::uint32_t /*sequence*/,
   return {};
 }
 
-void PagedPlane::truncate(Owner owner, std::uint32_t length, Step& /*step*/) noexcept {
+void PagedPlane::truncate(Owner owner, std::uint32_t length, StepWork& /*step*/) noexcept {
   if (kind_ == PlaneKind::kAttentionKv && HOLDFAST_MUTANT(kTruncateSkipsKv)) {
     return;
   }
@@ -99,7 +99,7 @@ void PagedPlane::hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept {
   table_.hold(sequence, snapshot, lengths_[sequence]);
 }
 
-void PagedPlane::load(std::uint32_t snapshot, Owner owner, LoadKind kind, Step& step) noexcept {
+void PagedPlane::load(std::uint32_t snapshot, Owner owner, LoadKind kind, StepWork& step) noexcept {
   table_.load(snapshot, owner, kind == LoadKind::kFork, step);
   if (kind == LoadKind::kRollback && kind_ == PlaneKind::kLatent &&
       HOLDFAST_MUTANT(kRollbackLeavesLatentLength)) {

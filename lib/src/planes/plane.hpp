@@ -17,7 +17,7 @@ namespace holdfast::internal::planes {
 
 using storage::Owner;
 using storage::Plan;
-using storage::Step;
+using storage::StepWork;
 
 /// What a begin asks of every plane.
 struct Opening {
@@ -74,7 +74,7 @@ concept has_need_to_start = requires(P const p) {
   { p.need_to_start() } -> std::same_as<std::uint32_t>;
 };
 template <typename P>
-concept has_start = requires(P p, Owner owner, Step& step) {
+concept has_start = requires(P p, Owner owner, StepWork& step) {
   { p.start(owner, step) } -> std::same_as<void>;
 };
 template <typename P>
@@ -86,16 +86,16 @@ concept has_available = requires(P const p) {
   { p.available() } -> std::same_as<std::uint32_t>;
 };
 template <typename P>
-concept has_copy_on_write = requires(P p, Owner owner, Opening const& opening, Step& step) {
+concept has_copy_on_write = requires(P p, Owner owner, Opening const& opening, StepWork& step) {
   { p.copy_on_write(owner, opening, step) } -> std::same_as<void>;
 };
 template <typename P>
-concept has_reserve = requires(P p, Owner owner, Opening const& opening, Step& step) {
+concept has_reserve = requires(P p, Owner owner, Opening const& opening, StepWork& step) {
   { p.reserve(owner, opening, step) } -> std::same_as<void>;
 };
 template <typename P>
 concept has_commit =
-    requires(P p, Owner owner, Opening const& opening, std::uint32_t keep, Step& step) {
+    requires(P p, Owner owner, Opening const& opening, std::uint32_t keep, StepWork& step) {
   { p.commit(owner, opening, keep, step) } -> std::same_as<void>;
 };
 template <typename P>
@@ -103,7 +103,7 @@ concept has_can_truncate = requires(P const p, std::uint32_t sequence, std::uint
   { p.can_truncate(sequence, length) } -> std::same_as<Status>;
 };
 template <typename P>
-concept has_truncate = requires(P p, Owner owner, std::uint32_t length, Step& step) {
+concept has_truncate = requires(P p, Owner owner, std::uint32_t length, StepWork& step) {
   { p.truncate(owner, length, step) } -> std::same_as<void>;
 };
 template <typename P>
@@ -111,7 +111,8 @@ concept has_hold = requires(P p, std::uint32_t sequence, std::uint32_t snapshot)
   { p.hold(sequence, snapshot) } -> std::same_as<void>;
 };
 template <typename P>
-concept has_load = requires(P p, std::uint32_t snapshot, Owner owner, LoadKind kind, Step& step) {
+concept has_load =
+    requires(P p, std::uint32_t snapshot, Owner owner, LoadKind kind, StepWork& step) {
   { p.load(snapshot, owner, kind, step) } -> std::same_as<void>;
 };
 template <typename P>

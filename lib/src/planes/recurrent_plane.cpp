@@ -36,7 +36,7 @@ PlaneState RecurrentPlane::state(Holder holder) const noexcept {
   return {.length = known.length, .slot = known.slot};
 }
 
-void RecurrentPlane::start(Owner owner, Step& step) noexcept {
+void RecurrentPlane::start(Owner owner, StepWork& step) noexcept {
   std::uint32_t const slot = slots_.take(owner.mark);
   sequences_[owner.index] = {.length = 0, .slot = slot, .columns = 0};
   if (!HOLDFAST_MUTANT(kBirthNotZeroed)) {
@@ -50,9 +50,9 @@ std::uint32_t RecurrentPlane::need(Owner /*owner*/, Opening const& opening) cons
 
 void RecurrentPlane::copy_on_write(Owner /*owner*/,
                                    Opening const& /*opening*/,
-                                   Step& /*step*/) noexcept {}
+                                   StepWork& /*step*/) noexcept {}
 
-void RecurrentPlane::reserve(Owner owner, Opening const& opening, Step& step) noexcept {
+void RecurrentPlane::reserve(Owner owner, Opening const& opening, StepWork& step) noexcept {
   State& known = sequences_[owner.index];
   HOLDFAST_ASSERT(known.columns == 0);
   auto const columns = columns_.span(std::uint64_t{owner.index} * column_limit_, column_limit_);
@@ -66,7 +66,7 @@ void RecurrentPlane::reserve(Owner owner, Opening const& opening, Step& step) no
 void RecurrentPlane::commit(Owner owner,
                             Opening const& opening,
                             std::uint32_t keep,
-                            Step& step) noexcept {
+                            StepWork& step) noexcept {
   State& known = sequences_[owner.index];
   auto const columns = columns_.span(std::uint64_t{owner.index} * column_limit_, known.columns);
   std::uint32_t kept =
@@ -108,7 +108,7 @@ Status RecurrentPlane::can_truncate(std::uint32_t sequence, std::uint32_t length
                .limit = sequences_[sequence].length};
 }
 
-void RecurrentPlane::truncate(Owner owner, std::uint32_t length, Step& /*step*/) noexcept {
+void RecurrentPlane::truncate(Owner owner, std::uint32_t length, StepWork& /*step*/) noexcept {
   sequences_[owner.index].length = length;
 }
 
@@ -123,7 +123,7 @@ void RecurrentPlane::hold(std::uint32_t sequence, std::uint32_t snapshot) noexce
 void RecurrentPlane::load(std::uint32_t snapshot,
                           Owner owner,
                           LoadKind kind,
-                          Step& /*step*/) noexcept {
+                          StepWork& /*step*/) noexcept {
   State& held = snapshots_[snapshot];
   State& known = sequences_[owner.index];
   slots_.retain(held.slot);

@@ -24,19 +24,19 @@ class RecurrentPlane {
   [[nodiscard]] PlaneState state(Holder holder) const noexcept;
   [[nodiscard]] std::uint32_t need_to_start() const noexcept { return 1; }
   /// The new sequence's slot is filled with zeros.
-  void start(Owner owner, Step& step) noexcept;
+  void start(Owner owner, StepWork& step) noexcept;
   [[nodiscard]] std::uint32_t need(Owner owner, Opening const& opening) const noexcept;
   [[nodiscard]] std::uint32_t available() const noexcept { return slots_.free_count(); }
   /// Nothing to copy: open rows never go to the slot that others may see.
-  void copy_on_write(Owner owner, Opening const& opening, Step& step) noexcept;
+  void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
   /// One fresh slot for an append, one column a row for a round.
-  void reserve(Owner owner, Opening const& opening, Step& step) noexcept;
+  void reserve(Owner owner, Opening const& opening, StepWork& step) noexcept;
   /// The slot after the last kept row becomes the state.
-  void commit(Owner owner, Opening const& opening, std::uint32_t keep, Step& step) noexcept;
+  void commit(Owner owner, Opening const& opening, std::uint32_t keep, StepWork& step) noexcept;
   [[nodiscard]] Status can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept;
-  void truncate(Owner owner, std::uint32_t length, Step& step) noexcept;
+  void truncate(Owner owner, std::uint32_t length, StepWork& step) noexcept;
   void hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept;
-  void load(std::uint32_t snapshot, Owner owner, LoadKind kind, Step& step) noexcept;
+  void load(std::uint32_t snapshot, Owner owner, LoadKind kind, StepWork& step) noexcept;
   void drop(std::uint32_t snapshot) noexcept;
   void release(Owner owner) noexcept;
   [[nodiscard]] bool audit() const noexcept;

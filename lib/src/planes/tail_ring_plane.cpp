@@ -58,7 +58,7 @@ std::uint32_t TailRingPlane::page_at(Holder holder, std::uint32_t entry) const n
   return table(holder.index)[entry];
 }
 
-void TailRingPlane::start(Owner owner, Step& /*step*/) noexcept {
+void TailRingPlane::start(Owner owner, StepWork& /*step*/) noexcept {
   sequences_[owner.index] = {};
 }
 
@@ -121,8 +121,11 @@ void TailRingPlane::give_up(Owner owner, std::uint32_t page) noexcept {
   pages_.release(page);
 }
 
-void TailRingPlane::copy_resident(
-    Owner owner, std::uint32_t entry, std::uint32_t fresh, std::uint32_t old, Step& step) noexcept {
+void TailRingPlane::copy_resident(Owner owner,
+                                  std::uint32_t entry,
+                                  std::uint32_t fresh,
+                                  std::uint32_t old,
+                                  StepWork& step) noexcept {
   State const& known = sequences_[owner.index];
   // At most two runs: what the last lap wrote from the entry's start, and what the lap before left
   // above.
@@ -151,7 +154,7 @@ void TailRingPlane::copy_resident(
   }
 }
 
-void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, Step& step) noexcept {
+void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept {
   State& known = sequences_[owner.index];
   auto const pages = table(owner.index);
   std::uint32_t const base_entry = is_long(opening) ? entry_of(opening.base - 1) : entries_;
@@ -178,7 +181,7 @@ void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, Step& ste
   }
 }
 
-void TailRingPlane::reserve(Owner owner, Opening const& opening, Step& step) noexcept {
+void TailRingPlane::reserve(Owner owner, Opening const& opening, StepWork& step) noexcept {
   auto const pages = table(owner.index);
   for (std::uint32_t entry = 0; entry < entries_; ++entry) {
     if (touches(opening, entry) && pages[entry] == 0) {
@@ -191,7 +194,7 @@ void TailRingPlane::reserve(Owner owner, Opening const& opening, Step& step) noe
 void TailRingPlane::commit(Owner owner,
                            Opening const& opening,
                            std::uint32_t keep,
-                           Step& step) noexcept {
+                           StepWork& step) noexcept {
   State& known = sequences_[owner.index];
   if (known.base_page != 0) {
     if (keep == 0) {
@@ -232,7 +235,7 @@ Status TailRingPlane::can_truncate(std::uint32_t sequence, std::uint32_t length)
                .limit = known.lo};
 }
 
-void TailRingPlane::truncate(Owner owner, std::uint32_t length, Step& /*step*/) noexcept {
+void TailRingPlane::truncate(Owner owner, std::uint32_t length, StepWork& /*step*/) noexcept {
   State& known = sequences_[owner.index];
   known.length = length;
   known.lo = std::min(known.lo, length);
@@ -250,7 +253,10 @@ void TailRingPlane::hold(std::uint32_t sequence, std::uint32_t snapshot) noexcep
   known.sealed = std::max(known.sealed, known.length);
 }
 
-void TailRingPlane::load(std::uint32_t snapshot, Owner owner, LoadKind kind, Step& step) noexcept {
+void TailRingPlane::load(std::uint32_t snapshot,
+                         Owner owner,
+                         LoadKind kind,
+                         StepWork& step) noexcept {
   Held const& held = snapshots_[snapshot];
   State& known = sequences_[owner.index];
   auto const pages = table(owner.index);

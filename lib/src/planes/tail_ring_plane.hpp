@@ -24,17 +24,17 @@ class TailRingPlane {
   [[nodiscard]] PlaneInfo describe(Plan const& plan) const noexcept;
   [[nodiscard]] PlaneState state(Holder holder) const noexcept;
   [[nodiscard]] std::uint32_t need_to_start() const noexcept { return 0; }
-  void start(Owner owner, Step& step) noexcept;
+  void start(Owner owner, StepWork& step) noexcept;
   [[nodiscard]] std::uint32_t need(Owner owner, Opening const& opening) const noexcept;
   [[nodiscard]] std::uint32_t available() const noexcept { return pages_.free_count(); }
-  void copy_on_write(Owner owner, Opening const& opening, Step& step) noexcept;
-  void reserve(Owner owner, Opening const& opening, Step& step) noexcept;
-  void commit(Owner owner, Opening const& opening, std::uint32_t keep, Step& step) noexcept;
+  void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  void reserve(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  void commit(Owner owner, Opening const& opening, std::uint32_t keep, StepWork& step) noexcept;
   /// Allowed iff the open pool's rows below `length` are none, or resident.
   [[nodiscard]] Status can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept;
-  void truncate(Owner owner, std::uint32_t length, Step& step) noexcept;
+  void truncate(Owner owner, std::uint32_t length, StepWork& step) noexcept;
   void hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept;
-  void load(std::uint32_t snapshot, Owner owner, LoadKind kind, Step& step) noexcept;
+  void load(std::uint32_t snapshot, Owner owner, LoadKind kind, StepWork& step) noexcept;
   void drop(std::uint32_t snapshot) noexcept;
   void release(Owner owner) noexcept;
   [[nodiscard]] bool audit() const noexcept;
@@ -87,7 +87,7 @@ class TailRingPlane {
                      std::uint32_t entry,
                      std::uint32_t fresh,
                      std::uint32_t old,
-                     Step& step) noexcept;
+                     StepWork& step) noexcept;
 
   storage::PageArena pages_;
   base::FixedArray<State> sequences_;

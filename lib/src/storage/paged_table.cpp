@@ -66,7 +66,7 @@ std::uint32_t PagedTable::pages_needed(Owner owner,
 void PagedTable::copy_on_write(Owner owner,
                                std::uint32_t from,
                                std::uint32_t to,
-                               Step& step) noexcept {
+                               StepWork& step) noexcept {
   if (from == to || from % page_rows_ == 0) {
     return;
   }
@@ -80,7 +80,7 @@ void PagedTable::copy_on_write(Owner owner,
   }
 }
 
-void PagedTable::extend(Owner owner, std::uint32_t rows, Step& step) noexcept {
+void PagedTable::extend(Owner owner, std::uint32_t rows, StepWork& step) noexcept {
   while (sequences_[owner.index].pages < ceil_div(rows, page_rows_)) {
     append_page(owner, step);
   }
@@ -100,7 +100,7 @@ void PagedTable::make_private(std::uint32_t sequence, std::uint32_t chunk_entry)
   id = fresh;
 }
 
-void PagedTable::append_page(Owner owner, Step& step) noexcept {
+void PagedTable::append_page(Owner owner, StepWork& step) noexcept {
   Table& table = sequences_[owner.index];
   std::uint32_t const entry = table.pages;
   if (entry % chunk_pages_ == 0) {
@@ -114,7 +114,7 @@ void PagedTable::append_page(Owner owner, Step& step) noexcept {
   step.patch(device_table(owner.index) + entry, page);
 }
 
-void PagedTable::copy_page(Owner owner, std::uint32_t row, Step& step) noexcept {
+void PagedTable::copy_page(Owner owner, std::uint32_t row, StepWork& step) noexcept {
   std::uint32_t const entry = row / page_rows_;
   make_private(owner.index, entry / chunk_pages_);
   std::uint32_t const old = page_of(owner.index, entry);
@@ -182,7 +182,7 @@ void PagedTable::hold(std::uint32_t sequence, std::uint32_t snapshot, std::uint3
   }
 }
 
-void PagedTable::load(std::uint32_t snapshot, Owner owner, bool fresh, Step& step) noexcept {
+void PagedTable::load(std::uint32_t snapshot, Owner owner, bool fresh, StepWork& step) noexcept {
   Table const& source = snapshots_[snapshot];
   Table& target = sequences_[owner.index];
   auto const from = snapshot_ids_.span(std::uint64_t{snapshot} * chunk_limit_, chunk_limit_);

@@ -44,16 +44,16 @@ class PagedTable {
                                            std::uint32_t from,
                                            std::uint32_t to) const noexcept;
   /// Makes the page that holds row `from` writable, when rows [from, to) start inside one.
-  void copy_on_write(Owner owner, std::uint32_t from, std::uint32_t to, Step& step) noexcept;
+  void copy_on_write(Owner owner, std::uint32_t from, std::uint32_t to, StepWork& step) noexcept;
   /// Takes fresh pages until the table holds `rows` rows.
-  void extend(Owner owner, std::uint32_t rows, Step& step) noexcept;
+  void extend(Owner owner, std::uint32_t rows, StepWork& step) noexcept;
   /// Gives up the pages above `rows`.
   void cut(Owner owner, std::uint32_t rows) noexcept;
   /// The snapshot takes references to all of the sequence's chunks.
   void hold(std::uint32_t sequence, std::uint32_t snapshot, std::uint32_t rows) noexcept;
   /// The sequence gets the snapshot's chunks in place of its own, and the snapshot's row count.
   /// `fresh`: it is a new sequence.
-  void load(std::uint32_t snapshot, Owner owner, bool fresh, Step& step) noexcept;
+  void load(std::uint32_t snapshot, Owner owner, bool fresh, StepWork& step) noexcept;
   void drop_snapshot(std::uint32_t snapshot) noexcept;
   void release_sequence(Owner owner) noexcept;
   /// Whether every table, chunk and page agrees with the others. O(everything).
@@ -111,8 +111,8 @@ class PagedTable {
   [[nodiscard]] bool held_alone(std::uint32_t sequence, std::uint32_t entry) const noexcept;
   [[nodiscard]] bool may_write(Owner owner, std::uint32_t entry, std::uint32_t row) const noexcept;
   void make_private(std::uint32_t sequence, std::uint32_t chunk_entry) noexcept;
-  void append_page(Owner owner, Step& step) noexcept;
-  void copy_page(Owner owner, std::uint32_t row, Step& step) noexcept;
+  void append_page(Owner owner, StepWork& step) noexcept;
+  void copy_page(Owner owner, std::uint32_t row, StepWork& step) noexcept;
   void release_chunk(std::uint32_t chunk) noexcept;
 
   PageArena pages_;

@@ -153,6 +153,7 @@ Status check_layout(Layout const& layout) {
   HOLDFAST_TRY(check_size(-1, "capacity.sequences", capacity.sequences));
   HOLDFAST_TRY(check_size(-1, "capacity.tokens", capacity.tokens));
   std::pair<char const*, std::uint32_t> const optional[] = {
+      {"capacity.step_rows", capacity.step_rows},
       {"capacity.largest_round", capacity.largest_round},
       {"capacity.snapshots", capacity.snapshots},
       {"capacity.slots", capacity.slots},
@@ -465,6 +466,13 @@ Status make_plan(Layout const& layout, Plan& plan) noexcept {
   plan.largest_round = capacity.largest_round;
   plan.chunk_pages = layout.chunk_pages;
   std::uint64_t const columns = std::max(1U, capacity.largest_round);
+  std::uint64_t const step_rows =
+      capacity.step_rows != 0 ? capacity.step_rows : capacity.tokens + capacity.sequences * columns;
+  if (step_rows > UINT32_MAX) {
+    return refuse(-1, "capacity.step_rows", "must be given: its default is too large");
+  }
+  plan.step_rows = static_cast<std::uint32_t>(step_rows);
+  plan.step_items = 2 * capacity.sequences + 2;  // as many runs of padding as sequences
   plan.mirror_bytes = sizeof(SequenceMirror) + (columns - 1) * sizeof(std::uint32_t);
   return Planner{layout, plan}.run();
 }

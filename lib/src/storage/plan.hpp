@@ -63,6 +63,8 @@ struct Plan {
   std::uint32_t snapshot_limit = 0;  // index 0 is not used
   std::uint32_t tokens = 0;
   std::uint32_t largest_round = 0;
+  std::uint32_t step_rows = 0;
+  std::uint32_t step_items = 0;  // most items of one step, padding counted
   std::uint32_t chunk_pages = 0;
   std::uint64_t table_bytes = 0;   // device tables of all classes, aligned
   std::uint64_t arena_bytes = 0;   // arenas of all classes, aligned

@@ -2,6 +2,7 @@
 // The step kernel's host twin and its declared accesses.
 #include "storage/step.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -39,10 +40,29 @@ void declare_accesses(void const* raw, AccessSink& sink) noexcept {
   for (std::uint32_t i = 0; i < parameters.patch_count; ++i) {
     sink.write(parameters.patches[i].entry, sizeof(std::uint32_t));
   }
-  if (parameters.mirror.mirror != nullptr) {
-    sink.write(parameters.mirror.mirror,
+  for (std::uint32_t i = 0; i < parameters.mirror_count; ++i) {
+    sink.write(parameters.mirrors[i].mirror,
                offsetof(SequenceMirror, write_slot) +
-                   parameters.mirror.write_count * sizeof(std::uint32_t));
+                   parameters.mirrors[i].write_count * sizeof(std::uint32_t));
+  }
+  std::uint64_t rows = 0;
+  for (std::uint32_t i = 0; i < parameters.run_count; ++i) {
+    rows += parameters.runs[i].rows;
+  }
+  if (rows != 0) {
+    sink.write(parameters.row_sequences, rows * sizeof(std::uint32_t));
+  }
+}
+
+void update_mirror(MirrorUpdate const& update) noexcept {
+  if (!HOLDFAST_MUTANT(kMirrorLengthStale)) {
+    update.mirror->committed = update.committed;
+  }
+  update.mirror->open = update.open;
+  update.mirror->generation = update.generation;
+  update.mirror->read_slot = update.read_slot;
+  for (std::uint32_t column = 0; column < update.write_count; ++column) {
+    update.mirror->write_slot[column] = update.write_slots[column];
   }
 }
 
@@ -61,18 +81,12 @@ void run_on_host(void const* raw) noexcept {
   for (std::uint32_t i = 0; i < parameters.patch_count; ++i) {
     *parameters.patches[i].entry = parameters.patches[i].page;
   }
-  MirrorUpdate const& update = parameters.mirror;
-  if (update.mirror == nullptr) {
-    return;
+  for (std::uint32_t i = 0; i < parameters.mirror_count; ++i) {
+    update_mirror(parameters.mirrors[i]);
   }
-  if (!HOLDFAST_MUTANT(kMirrorLengthStale)) {
-    update.mirror->committed = update.committed;
-  }
-  update.mirror->open = update.open;
-  update.mirror->generation = update.generation;
-  update.mirror->read_slot = update.read_slot;
-  for (std::uint32_t column = 0; column < update.write_count; ++column) {
-    update.mirror->write_slot[column] = update.write_slots[column];
+  std::uint32_t* row = parameters.row_sequences;
+  for (std::uint32_t i = 0; i < parameters.run_count; ++i) {
+    row = std::fill_n(row, parameters.runs[i].rows, parameters.runs[i].sequence);
   }
 }
 
@@ -96,30 +110,28 @@ T* take_span(std::byte*& block, std::uint32_t count) noexcept {
 
 Kernel const kStepKernel{"holdfast.step", sizeof(StepParameters), &declare_accesses, &run_on_host};
 
-std::uint64_t Step::block_bytes(std::uint32_t planes,
-                                std::uint32_t copies,
-                                std::uint32_t patches,
-                                std::uint32_t columns) noexcept {
-  return span_bytes<StripLayout>(planes) + span_bytes<PageCopy>(copies) +
-         span_bytes<TablePatch>(patches) + span_bytes<std::uint32_t>(columns);
+std::uint64_t StepWork::block_bytes(StepLimits const& limits) noexcept {
+  return span_bytes<StripLayout>(limits.planes) + span_bytes<PageCopy>(limits.copies) +
+         span_bytes<TablePatch>(limits.patches) + span_bytes<MirrorUpdate>(limits.mirrors) +
+         span_bytes<RowRun>(limits.runs) + span_bytes<std::uint32_t>(limits.columns);
 }
 
-void Step::attach(std::byte* block,
-                  std::uint32_t planes,
-                  std::uint32_t copies,
-                  std::uint32_t patches,
-                  std::uint32_t columns) noexcept {
-  strips_ = take_span<StripLayout>(block, planes);
-  copies_ = take_span<PageCopy>(block, copies);
-  patches_ = take_span<TablePatch>(block, patches);
-  columns_ = take_span<std::uint32_t>(block, columns);
-  copy_limit_ = copies;
-  patch_limit_ = patches;
-  column_limit_ = columns;
+void StepWork::attach(std::byte* block,
+                      StepLimits const& limits,
+                      std::uint32_t* row_sequences) noexcept {
+  limits_ = limits;
+  strips_ = take_span<StripLayout>(block, limits.planes);
+  copies_ = take_span<PageCopy>(block, limits.copies);
+  patches_ = take_span<TablePatch>(block, limits.patches);
+  mirrors_ = take_span<MirrorUpdate>(block, limits.mirrors);
+  runs_ = take_span<RowRun>(block, limits.runs);
+  columns_ = take_span<std::uint32_t>(block, limits.columns);
   parameters_.strips = strips_;
   parameters_.copies = copies_;
   parameters_.patches = patches_;
-  parameters_.mirror.write_slots = columns_;
+  parameters_.mirrors = mirrors_;
+  parameters_.runs = runs_;
+  parameters_.row_sequences = row_sequences;
 }
 
 }  // namespace holdfast::internal::storage

@@ -26,7 +26,10 @@ using internal::planes::RecurrentPlane;
 using internal::storage::make_plan;
 using internal::storage::Owner;
 using internal::storage::Plan;
-using internal::storage::Step;
+using internal::storage::StepWork;
+
+constexpr internal::storage::StepLimits kLimits{
+    .planes = 1, .copies = 4, .patches = 4, .columns = 4, .mirrors = 1, .runs = 1};
 
 constexpr Holder sequence(std::uint32_t index) {
   return {HolderKind::kSequence, index};
@@ -46,8 +49,8 @@ class RecurrentPlaneTest : public testing::Test {
     slots_.resize(known.pages * known.page_bytes / sizeof(float), -1.0F);
     auto* const base = reinterpret_cast<std::byte*>(slots_.data());
     EXPECT_TRUE(plane_.create(plan_, 0, {.pages = base, .device_table = nullptr}));
-    block_.resize(Step::block_bytes(1, 4, 4, 4) / sizeof(std::max_align_t) + 1);
-    step_.attach(reinterpret_cast<std::byte*>(block_.data()), 1, 4, 4, 4);
+    block_.resize(StepWork::block_bytes(kLimits) / sizeof(std::max_align_t) + 1);
+    step_.attach(reinterpret_cast<std::byte*>(block_.data()), kLimits, nullptr);
     free_at_first_ = plane_.available();
     start(1);
   }
@@ -68,6 +71,7 @@ class RecurrentPlaneTest : public testing::Test {
     std::uint32_t const needed = plane_.need(owner(index), opening);
     std::uint32_t const before = plane_.available();
     step_.clear();
+    step_.open_mirror();
     plane_.copy_on_write(owner(index), opening, step_);
     plane_.reserve(owner(index), opening, step_);
     EXPECT_EQ(before - plane_.available(), needed) << "need is exact";
@@ -83,7 +87,7 @@ class RecurrentPlaneTest : public testing::Test {
   std::vector<std::max_align_t> block_;
   std::unique_ptr<Device> device_ = make_host_device();
   RecurrentPlane plane_;
-  Step step_;
+  StepWork step_;
   std::uint32_t free_at_first_ = 0;
 };
 

@@ -25,7 +25,10 @@ using internal::planes::TailRingPlane;
 using internal::storage::make_plan;
 using internal::storage::Owner;
 using internal::storage::Plan;
-using internal::storage::Step;
+using internal::storage::StepWork;
+
+constexpr internal::storage::StepLimits kLimits{
+    .planes = 2, .copies = 8, .patches = 16, .columns = 4, .mirrors = 1, .runs = 1};
 
 constexpr std::uint32_t kRing = 1;  // class index: pool keys come first
 
@@ -49,8 +52,8 @@ class TailRingPlaneTest : public testing::Test {
     device_table_.resize(plan_.sequence_limit * known.entries);
     auto* const base = reinterpret_cast<std::byte*>(pages_.data());
     EXPECT_TRUE(plane_.create(plan_, kRing, {.pages = base, .device_table = device_table_.data()}));
-    block_.resize(Step::block_bytes(2, 8, 16, 4) / sizeof(std::max_align_t) + 1);
-    step_.attach(reinterpret_cast<std::byte*>(block_.data()), 2, 8, 16, 4);
+    block_.resize(StepWork::block_bytes(kLimits) / sizeof(std::max_align_t) + 1);
+    step_.attach(reinterpret_cast<std::byte*>(block_.data()), kLimits, nullptr);
     step_.set_strips(kRing,
                      {.base = base,
                       .page_bytes = known.page_bytes,
@@ -107,7 +110,7 @@ class TailRingPlaneTest : public testing::Test {
   std::vector<std::max_align_t> block_;
   std::unique_ptr<Device> device_ = make_host_device();
   TailRingPlane plane_;
-  Step step_;
+  StepWork step_;
   std::uint32_t free_at_first_ = 0;
 };
 

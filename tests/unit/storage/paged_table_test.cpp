@@ -24,7 +24,10 @@ using internal::storage::make_plan;
 using internal::storage::Owner;
 using internal::storage::PagedTable;
 using internal::storage::Plan;
-using internal::storage::Step;
+using internal::storage::StepWork;
+
+constexpr internal::storage::StepLimits kLimits{
+    .planes = 1, .copies = 4, .patches = 64, .columns = 1, .mirrors = 1, .runs = 1};
 
 constexpr Holder sequence(std::uint32_t index) {
   return {HolderKind::kSequence, index};
@@ -45,8 +48,8 @@ class PagedTableTest : public testing::Test {
     device_table_.resize(plan_.sequence_limit * known.entries);
     auto* const base = reinterpret_cast<std::byte*>(pages_.data());
     EXPECT_TRUE(table_.create(plan_, 0, base, device_table_.data()));
-    block_.resize(Step::block_bytes(1, 4, 64, 1) / sizeof(std::max_align_t) + 1);
-    step_.attach(reinterpret_cast<std::byte*>(block_.data()), 1, 4, 64, 1);
+    block_.resize(StepWork::block_bytes(kLimits) / sizeof(std::max_align_t) + 1);
+    step_.attach(reinterpret_cast<std::byte*>(block_.data()), kLimits, nullptr);
     step_.set_strips(0,
                      {.base = base,
                       .page_bytes = known.page_bytes,
@@ -99,7 +102,7 @@ class PagedTableTest : public testing::Test {
   std::vector<std::max_align_t> block_;
   std::unique_ptr<Device> device_ = make_host_device();
   PagedTable table_;
-  Step step_;
+  StepWork step_;
   std::uint32_t free_at_first_ = 0;
 };
 

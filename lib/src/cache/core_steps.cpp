@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps: lists of appends, rounds and padding that begin and end as one.
+#include <algorithm>
+
+#include "base/mutants.hpp"
+#include "cache/core.hpp"
+#include "cache/core_errors.hpp"
+
+namespace holdfast::internal::cache {
+namespace {
+
+OpenKind open_kind(StepKind kind) noexcept {
+  switch (kind) {
+    case StepKind::kAppend:
+      return OpenKind::kAppend;
+    case StepKind::kVerify:
+      return OpenKind::kRound;
+    case StepKind::kPad:
+      return OpenKind::kNone;
+  }
+  return OpenKind::kNone;
+}
+
+}  // namespace
+
+Status Core::check_step(HandleId step) const noexcept {
+  if (!open_ || step.index >= plan_.sequence_limit || !steps_[step.index].live ||
+      steps_[step.index].generation != step.generation) {
+    return stale("step");
+  }
+  return {};
+}
+
+Result<HandleId> Core::begin_step(std::span<StepItem const> items, Stream stream) noexcept {
+  if (!open_) {
+    return stale("cache");
+  }
+  if (free_step_count_ ==
+      0) {  // every sequence is in a step of its own, so that no item could be at rest
+    return Error{
+        .code = ErrorCode::kBusy, .text = "every sequence is in an open step", .subject = "step"};
+  }
+  std::uint32_t const index = free_steps_[free_step_count_ - 1];
+  auto const requests = step_items_.span(std::uint64_t{index} * plan_.step_items, plan_.step_items);
+  for (std::uint32_t i = 0; i < items.size(); ++i) {
+    HandleId const id = items[i].sequence == nullptr ? HandleId{} : items[i].sequence->id();
+    requests[i] = {.id = id, .kind = open_kind(items[i].kind), .rows = items[i].rows};
+  }
+  auto const ticket = begin(requests.first(items.size()), true, stream);
+  if (!ticket) {
+    return ticket.error();
+  }
+  --free_step_count_;
+  StepRecord& record = steps_[index];
+  record.live = true;
+  record.ticket = *ticket;
+  record.items = static_cast<std::uint32_t>(items.size());
+  return HandleId{index, record.generation};
+}
+
+Result<ItemRequest> Core::step_item(HandleId step,
+                                    std::uint32_t item,
+                                    std::uint64_t* ticket) const noexcept {
+  HOLDFAST_TRY(check_step(step));
+  StepRecord const& record = steps_[step.index];
+  if (item >= record.items) {
+    return invalid("item", "is past the step's items", item, record.items);
+  }
+  *ticket = record.ticket;
+  return step_items_[std::uint64_t{step.index} * plan_.step_items + item];
+}
+
+Result<std::uint32_t const*> Core::row_sequences(HandleId step) const noexcept {
+  HOLDFAST_TRY(check_step(step));
+  return step_.row_sequences();
+}
+
+Status Core::finish_step(HandleId step,
+                         std::span<std::uint32_t const> keep,
+                         std::span<Accepted> accepted,
+                         Stream stream) noexcept {
+  HOLDFAST_TRY(check_step(step));
+  StepRecord& record = steps_[step.index];
+  if (keep.size() != record.items || (!accepted.empty() && accepted.size() != record.items)) {
+    return invalid(
+        "keep", "has not one number an item", static_cast<std::int64_t>(keep.size()), record.items);
+  }
+  auto const items = step_items_.span(std::uint64_t{step.index} * plan_.step_items, record.items);
+  std::uint32_t live = 0;
+  for (std::uint32_t i = 0; i < record.items; ++i) {
+    bool const padding = items[i].id.index == 0;
+    // A tainted sequence is still in the step, and finish refuses it; a released one has left.
+    bool const gone = !padding && (!check_live(items[i].id) ||
+                                   sequences_[items[i].id.index].ticket != record.ticket);
+    if ((padding || gone) && keep[i] != 0) {
+      Error error = padding ? invalid("keep", "of padding must be 0", keep[i]) : stale("sequence");
+      error.item = static_cast<std::int32_t>(i);
+      return error;
+    }
+    if (!padding && !gone) {
+      keeps_[live++] = {.id = items[i].id, .keep = keep[i], .item = static_cast<std::int32_t>(i)};
+    }
+  }
+  HOLDFAST_TRY(finish(keeps_.span(0, live), record.ticket, stream));
+  for (std::uint32_t i = 0; i < accepted.size(); ++i) {
+    accepted[i] = {.committed = keep[i], .rows_to_append = 0};
+  }
+  record.live = false;
+  if (++record.generation == 0) {
+    record.generation = 1;
+  }
+  free_steps_[free_step_count_++] = step.index;
+  return {};
+}
+
+Status Core::drop_step(HandleId step, Stream stream) noexcept {
+  HOLDFAST_TRY(check_step(step));
+  auto const items =
+      step_items_.span(std::uint64_t{step.index} * plan_.step_items, steps_[step.index].items);
+  // Zeros for every item, from the requests' own memory: nothing is kept.
+  std::uint32_t live = 0;
+  Status answer;
+  for (ItemRequest const& item : items) {
+    if (item.id.index != 0 && check_open(item.id, steps_[step.index].ticket)) {
+      keeps_[live++] = {.id = item.id, .keep = 0, .item = -1};
+    }
+  }
+  if (live != 0) {
+    answer = finish(keeps_.span(0, live), steps_[step.index].ticket, stream);
+  }
+  StepRecord& record = steps_[step.index];
+  record.live = false;
+  if (++record.generation == 0) {
+    record.generation = 1;
+  }
+  free_steps_[free_step_count_++] = step.index;
+  return answer;
+}
+
+}  // namespace holdfast::internal::cache

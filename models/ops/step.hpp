@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// step: one engine step over several sequences, begun, written and finished; items in any row
+// order.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// step items=append:s0:3:3:1,pad:2,verify:s1:4:2:4 piece=0 view=0
+struct StepOp {
+  static constexpr char const* kName = "step";
+  StepParts items;
+  std::uint32_t piece = 0;
+  std::uint32_t view = 0;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    for (StepPart const& item : items) {
+      bool const is_append = item.deed == StepDeed::kAppend;
+      if (item.deed != StepDeed::kPad &&
+          (!model.sequence(item.sequence).created || item.keep > item.rows ||
+           !are_sane(item.rows, item.token) ||
+           (is_append && item.keep != 0 && item.keep != item.rows))) {
+        return false;
+      }
+      if (item.deed == StepDeed::kPad && (item.keep != 0 || !are_sane(item.rows, 1))) {
+        return false;
+      }
+    }
+    return items.count <= 2 * model.shape().capacity.sequences;
+  }
+  Observation apply(Model& model, Observation const& got) const {
+    return model.step(items, got.is(ErrorCode::kExhausted));
+  }
+  Observation run(System& system) const {
+    return system.step(items, {.piece = piece, .view = view != 0});
+  }
+  static std::optional<StepOp> generate(GenerateContext const& context);
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("items", items);
+    visit("piece", piece);
+    visit("view", view);
+  }
+  [[nodiscard]] std::uint32_t rows() const {
+    std::uint32_t rows = 0;
+    for (StepPart const& item : items) {
+      rows += item.deed == StepDeed::kPad ? 0 : item.rows;
+    }
+    return rows;
+  }
+
+ private:
+  static void generate_part(GenerateContext const& context,
+                            SequenceName name,
+                            Token& token,
+                            StepPart& part);
+};
+
+inline void StepOp::generate_part(GenerateContext const& context,
+                                  SequenceName name,
+                                  Token& token,
+                                  StepPart& part) {
+  Source& source = context.source;
+  std::uint32_t const room = room_of(context.model, name);
+  bool const round = source.one_in(2);
+  part.deed = round ? StepDeed::kVerify : StepDeed::kAppend;
+  part.sequence = name;
+  part.rows = round ? std::min(room, source.below(context.model.shape().capacity.largest_round + 1))
+                    : std::max(1U, std::min(room, source.between(1, context.mean_rows)));
+  part.keep = round ? source.below(part.rows + 1) : source.one_in(8) ? 0 : part.rows;
+  part.token = token;
+  token += part.rows;
+}
+
+inline std::optional<StepOp> StepOp::generate(GenerateContext const& context) {
+  Source& source = context.source;
+  StepOp op;
+  Token token = context.model.next_token();
+  // Every sequence at rest with some chance, in an order of its own, and padding anywhere.
+  std::uint32_t const live = static_cast<std::uint32_t>(context.model.live_sequences().size());
+  std::uint32_t const first = live == 0 ? 0 : source.below(live);
+  bool const backwards = source.one_in(2);
+  std::uint32_t sequences = 0;
+  for (std::uint32_t i = 0; i < live && op.items.count + 1 < kStepItemLimit; ++i) {
+    std::uint32_t const at = backwards ? (first + live - i) % live : (first + i) % live;
+    SequenceName const name{context.model.live_sequences()[at]};
+    if (context.model.sequence(name).open.open ? !source.one_in(kNonsenseRate) : source.one_in(4)) {
+      continue;
+    }
+    if (source.one_in(4)) {
+      op.items.parts[op.items.count++] = {.deed = StepDeed::kPad, .rows = source.between(1, 4)};
+    }
+    generate_part(context, name, token, op.items.parts[op.items.count++]);
+    ++sequences;
+  }
+  if (sequences != 0 && op.items.count < kStepItemLimit && source.one_in(kNonsenseRate)) {
+    StepPart const twice = op.items.parts[op.items.count - 1];
+    op.items.parts[op.items.count++] = twice;
+  }
+  if (sequences == 0) {
+    return std::nullopt;
+  }
+  op.piece = pick_piece(source);
+  op.view = source.one_in(4) ? 1 : 0;
+  return op;
+}
+
+}  // namespace holdfast::model
