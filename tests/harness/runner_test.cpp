@@ -26,7 +26,7 @@ struct Tally {
   std::array<std::uint64_t, AllOps::kCount> reached{};
   std::array<std::uint64_t, AllOps::kCount> succeeded{};
   std::uint64_t operations = 0;
-  std::uint64_t writes = 0;  ///< appends, begins and rounds
+  std::uint64_t writes = 0;  ///< appends, begins, rounds, and steps of them
   std::uint64_t rows = 0;    ///< that they wrote
 };
 
@@ -39,7 +39,7 @@ RunnerOptions counting(Tally& tally) {
     ++tally.reached[op.index()];
     tally.succeeded[op.index()] += got.ok ? 1 : 0;
     if (std::holds_alternative<model::AppendOp>(op) || std::holds_alternative<model::BeginOp>(op) ||
-        std::holds_alternative<model::VerifyOp>(op)) {
+        std::holds_alternative<model::StepOp>(op) || std::holds_alternative<model::VerifyOp>(op)) {
       ++tally.writes;
       tally.rows += got.ok ? std::visit([](auto const& known) { return known.rows(); }, op) : 0;
     }
