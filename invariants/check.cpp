@@ -192,8 +192,14 @@ void add_place(std::span<PlaneBinding const> planes,
       place.last_row =
           static_cast<std::uint32_t>((in_strip + range.bytes + row_bytes - 1) / row_bytes);
     }
-    for (std::size_t i = places.size(); i-- > 0;) {
-      if (places[i].plane == &plane && places[i].page == place.page) {
+    // Only ranges that touch become one, since a ring's page is written around its live rows; the
+    // last few places are where a layer's next range belongs.
+    constexpr std::size_t kLookBack = 16;
+    std::size_t const oldest = places.size() - std::min(places.size(), kLookBack);
+    for (std::size_t i = places.size(); i-- > oldest;) {
+      bool const touches =
+          place.first_row <= places[i].last_row && places[i].first_row <= place.last_row;
+      if (places[i].plane == &plane && places[i].page == place.page && touches) {
         places[i].first_row = std::min(places[i].first_row, place.first_row);
         places[i].last_row = std::max(places[i].last_row, place.last_row);
         return;

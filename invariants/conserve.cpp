@@ -72,6 +72,21 @@ void check_table_size(Check const& check,
   std::uint32_t const rows = plane.units(tokens);
   std::uint32_t const want = (rows + plane.info.page_rows - 1) / plane.info.page_rows;
   std::uint32_t const pages = check.inspection.state(holder, plane.index).pages;
+  std::uint32_t in_chunks = 0;
+  for (std::uint32_t entry = 0; entry < check.inspection.state(holder, plane.index).chunks;
+       ++entry) {
+    std::uint32_t const chunk = check.inspection.chunk(holder, plane.index, entry);
+    in_chunks +=
+        static_cast<std::uint32_t>(check.inspection.chunk_pages(plane.index, chunk).size());
+  }
+  if (in_chunks != pages) {
+    add(check,
+        report,
+        plane,
+        name + " uses " + std::to_string(pages) + " pages of chunks that hold " +
+            std::to_string(in_chunks));
+    return;
+  }
   if (pages != want) {
     add(check,
         report,

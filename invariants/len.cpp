@@ -67,6 +67,8 @@ void check_sequence(Check const& check, Report& report, model::SequenceName name
 void cheap(Check const& check, Report& report) {
   if (check.touched) {
     check_sequence(check, report, *check.subject);
+  } else if (check.subject && check.model.sequence(*check.subject).live) {
+    check_mirror(check, report, *check.subject);  // a handle is open, or nothing has changed
   }
 }
 

@@ -97,7 +97,7 @@ class LineReader {
   }
   void expect_end() {
     if (std::string_view const extra = word(); !extra.empty()) {
-      fail(start_, "unexpected '" + std::string{extra} + "'");
+      fail(start_, "unexpected " + quoted(extra) + "");
     }
   }
   [[nodiscard]] std::size_t start() const { return start_; }
@@ -105,7 +105,7 @@ class LineReader {
     std::uint32_t value = 0;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-      fail(column, "'" + std::string{text} + "' is no number for '" + field + "'");
+      fail(column, quoted(text) + " is no number for '" + field + "'");
     }
     return value;
   }
@@ -160,7 +160,7 @@ struct FieldParser {
       ++kind;
     }
     if (kind == std::size(kDeeds)) {
-      reader.fail(column, "an item is append, verify or pad, not '" + std::string{deed} + "'");
+      reader.fail(column, "an item is append, verify or pad, not " + quoted(deed));
     }
     part.deed = static_cast<StepDeed>(kind);
     column += deed.size() + 1;
@@ -168,7 +168,7 @@ struct FieldParser {
     if (!is_pad) {
       std::string_view const name = next_piece(text, column);
       if (name.empty() || name.front() != 's') {
-        reader.fail(column, "expected a sequence 's...', found '" + std::string{name} + "'");
+        reader.fail(column, "expected a sequence 's...', found " + quoted(name));
       }
       part.sequence.value = reader.number(name.substr(1), column + 1, "sequence");
       if (part.sequence.value >= kNameLimit) {
@@ -185,7 +185,7 @@ struct FieldParser {
       column += number.size() + 1;
     }
     if (!text.empty()) {
-      reader.fail(column, "unexpected '" + std::string{text} + "' in an item");
+      reader.fail(column, "unexpected " + quoted(text) + " in an item");
     }
     return part;
   }
@@ -218,7 +218,7 @@ struct FieldParser {
     if (word.substr(0, wanted.size()) != wanted) {
       reader.fail(reader.start(),
                   word.empty() ? "the field '" + wanted + "...' is missing"
-                               : "expected '" + wanted + "...', found '" + std::string{word} + "'");
+                               : "expected '" + wanted + "...', found " + quoted(word));
     }
     return word.substr(wanted.size());
   }
@@ -264,24 +264,21 @@ class Lines {
 
 void parse_version(LineReader& reader) {
   if (std::string_view const word = reader.word(); word != kVersionWord) {
-    reader.fail(
-        reader.start(),
-        "expected '" + std::string{kVersionWord} + " 1', found '" + std::string{word} + "'");
+    reader.fail(reader.start(),
+                "expected '" + std::string{kVersionWord} + " 1', found " + quoted(word));
   }
   std::string_view const version = reader.word();
   std::size_t const column = reader.start();
   if (reader.number(version, column, "version") != kVersion) {
-    reader.fail(
-        column,
-        "trace version " + std::string{version} + " is not known; this program reads version 1");
+    reader.fail(column,
+                "trace version " + quoted(version) + " is not known; this program reads version 1");
   }
   reader.expect_end();
 }
 
 void parse_header(LineReader& reader, std::string_view key, std::string& value) {
   if (std::string_view const word = reader.word(); word != key) {
-    reader.fail(reader.start(),
-                "expected '" + std::string{key} + " ...', found '" + std::string{word} + "'");
+    reader.fail(reader.start(), "expected '" + std::string{key} + " ...', found " + quoted(word));
   }
   value = std::string{reader.rest()};
   if (value.empty()) {
@@ -345,7 +342,7 @@ Trace parse_trace(std::string_view text, std::string const& origin) {
         parse_header(reader, "device", trace.device);
         if (trace.device != "host") {
           reader.fail(reader.start(),
-                      "device '" + trace.device + "' is not known; this program has host");
+                      "device " + quoted(trace.device) + " is not known; this program has host");
         }
         break;
       default: {
@@ -353,7 +350,7 @@ Trace parse_trace(std::string_view text, std::string const& origin) {
         AnyOp op;
         std::size_t const column = reader.start();
         if (!parse_kind(name, reader, op)) {
-          reader.fail(column, "no operation is called '" + std::string{name} + "'");
+          reader.fail(column, "no operation is called " + quoted(name));
         }
         reader.expect_end();
         trace.ops.push_back(op);

@@ -141,7 +141,7 @@ Json parse_json(std::string_view text, std::string const& origin) {
                        });
   } catch (Json::parse_error const& error) {
     throw InputError(origin + ":" + line_and_column(text, error.byte) +
-                     ": bad JSON: " + reason_of(error));
+                     ": bad JSON: " + escaped(reason_of(error)));
   } catch (Json::out_of_range const&) {
     follower.refuse("is a number too large for any number type");
   }

@@ -21,7 +21,7 @@ struct AppendOp {
   }
   Observation apply(Model& model, Observation const& got) const {
     Observation const opened =
-        model.begin(sequence, false, count, count, token, got.is(ErrorCode::kExhausted));
+        model.begin(sequence, false, count, count, token, got.is(ErrorCode::kExhausted), view != 0);
     return opened.ok ? model.commit(sequence) : opened;
   }
   Observation run(System& system) const {

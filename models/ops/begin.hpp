@@ -21,7 +21,8 @@ struct BeginOp {
     return model.sequence(sequence).created && written <= count && are_sane(count, token);
   }
   Observation apply(Model& model, Observation const& got) const {
-    return model.begin(sequence, false, count, written, token, got.is(ErrorCode::kExhausted));
+    return model.begin(
+        sequence, false, count, written, token, got.is(ErrorCode::kExhausted), view != 0);
   }
   Observation run(System& system) const {
     return system.begin(

@@ -26,7 +26,7 @@ struct RewriteOp {
            count <= rows - first && are_sane(count, token);
   }
   Observation apply(Model& model, Observation const& /*got*/) const {
-    return model.rewrite(sequence, first, count, token);
+    return model.rewrite(sequence, first, count, token, view != 0);
   }
   Observation run(System& system) const {
     return system.rewrite(sequence, first, count, token, {.piece = piece, .view = view != 0});

@@ -21,7 +21,8 @@ struct VerifyOp {
     return model.sequence(sequence).created && written <= count && are_sane(count, token);
   }
   Observation apply(Model& model, Observation const& got) const {
-    return model.begin(sequence, true, count, written, token, got.is(ErrorCode::kExhausted));
+    return model.begin(
+        sequence, true, count, written, token, got.is(ErrorCode::kExhausted), view != 0);
   }
   Observation run(System& system) const {
     return system.begin(sequence, true, count, written, token, {.piece = piece, .view = view != 0});

@@ -105,7 +105,8 @@ Model::Model(ModelShape shape)
 
 void Model::reset() {
   for (std::uint32_t i = 0; i < next_sequence_; ++i) {
-    sequences_[i].created = sequences_[i].live = sequences_[i].open.open = false;
+    sequences_[i].created = sequences_[i].live = false;
+    sequences_[i].open.reset();  // generators look at closed handles too
   }
   for (std::uint32_t i = 0; i < next_snapshot_; ++i) {
     snapshots_[i].created = snapshots_[i].live = false;
@@ -201,7 +202,7 @@ Observation Model::create(SequenceName name, bool exhausted) {
   }
   ModelSequence& fresh = sequences_[name.value];
   fresh.created = fresh.live = true;
-  fresh.open.open = false;
+  fresh.open.reset();
   fresh.history = take_history();
   History& history = histories_[fresh.history];
   history.tokens.clear();
@@ -264,7 +265,8 @@ Observation Model::begin(SequenceName name,
                          std::uint32_t rows,
                          std::uint32_t written,
                          Token token,
-                         bool exhausted) {
+                         bool exhausted,
+                         bool view) {
   next_token_ = std::max(next_token_, token + rows);
   if (Observation const checked = check_begin(name, round, rows); !checked.ok) {
     return checked;
@@ -279,6 +281,7 @@ Observation Model::begin(SequenceName name,
   open.round = round;
   open.rows = rows;
   open.written = written;
+  open.viewed = view && written != 0;
   open.tokens.resize(rows);
   for (std::uint32_t i = 0; i < rows; ++i) {
     open.tokens[i] = token + i;
@@ -324,8 +327,13 @@ Observation Model::step(StepParts const& items, bool exhausted) {
   std::uint32_t kept = 0;
   for (StepPart const& item : items) {
     if (item.deed != StepDeed::kPad) {
-      static_cast<void>(begin(
-          item.sequence, item.deed == StepDeed::kVerify, item.rows, item.rows, item.token, false));
+      static_cast<void>(begin(item.sequence,
+                              item.deed == StepDeed::kVerify,
+                              item.rows,
+                              item.rows,
+                              item.token,
+                              false,
+                              false));
       close_handle(item.sequence, item.keep);
       kept += item.keep;
     }
@@ -333,10 +341,8 @@ Observation Model::step(StepParts const& items, bool exhausted) {
   return Observation::success(kept);
 }
 
-Observation Model::rewrite(SequenceName name,
-                           std::uint32_t first,
-                           std::uint32_t count,
-                           Token token) {
+Observation Model::rewrite(
+    SequenceName name, std::uint32_t first, std::uint32_t count, Token token, bool view) {
   next_token_ = std::max(next_token_, token + count);
   OpenHandle& open = sequences_[name.value].open;
   if (!sequences_[name.value].live || !open.open || !open.round) {
@@ -351,6 +357,7 @@ Observation Model::rewrite(SequenceName name,
     log_written(name, token + i, position(name) + first + i);
   }
   open.written = std::max(open.written, first + count);
+  open.viewed = open.viewed || view;
   return Observation::success(count);
 }
 
@@ -366,9 +373,11 @@ void Model::close_handle(SequenceName name, std::uint32_t keep) {
     advance_state(shape_.states[s], kept, state, state);
   }
   log_removed(std::span{open.tokens}.subspan(keep));
-  std::uint32_t const reached = base + open.written;
   for (std::uint32_t ring = 0; ring < shape_.rings.size(); ++ring) {
     auto const [pool, rows] = shape_.rings[ring];
+    // Through a view any open row may have been written; a ring has a view only for few rows.
+    bool const has_view = open.viewed && open.rows <= rows - base % pool;
+    std::uint32_t const reached = base + (has_view ? open.rows : open.written);
     std::uint32_t lo = reached > rows ? reached - rows : 0;
     if (keep == 0 && !open.round) {
       lo = std::min(lo, base / pool * pool);
@@ -475,7 +484,7 @@ Observation Model::fork(SnapshotName snapshot, SequenceName name) {
   }
   ModelSequence& fresh = sequences_[name.value];
   fresh.created = fresh.live = true;
-  fresh.open.open = false;
+  fresh.open.reset();
   fresh.history = take_history();
   copy_history(snapshots_[snapshot.value].history, fresh.history);
   live_sequences_.push_back(name.value);

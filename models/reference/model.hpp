@@ -55,7 +55,15 @@ struct OpenHandle {
   bool round = false;
   std::uint32_t rows = 0;
   std::uint32_t written = 0;
+  bool viewed = false;        // rings were given out as views, where they take the rows
   std::vector<Token> tokens;  // [rows]
+
+  /// Forgets everything but its memory.
+  void reset() noexcept {
+    open = round = viewed = false;
+    rows = written = 0;
+    tokens.clear();
+  }
 };
 
 /// One sequence of a program.
@@ -93,13 +101,16 @@ class Model {
   void set_operation(std::uint32_t index) noexcept { operation_ = index; }
 
   Observation create(SequenceName name, bool exhausted);
+  /// `view`: the rows go through views, where a plane has them.
   Observation begin(SequenceName name,
                     bool round,
                     std::uint32_t rows,
                     std::uint32_t written,
                     Token token,
-                    bool exhausted);
-  Observation rewrite(SequenceName name, std::uint32_t first, std::uint32_t count, Token token);
+                    bool exhausted,
+                    bool view = false);
+  Observation rewrite(
+      SequenceName name, std::uint32_t first, std::uint32_t count, Token token, bool view = false);
   /// Begins and finishes all items, or none. Success counts the rows that were kept.
   Observation step(StepParts const& items, bool exhausted);
   Observation commit(SequenceName name);

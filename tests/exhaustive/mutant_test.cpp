@@ -31,7 +31,7 @@ std::set<std::string> const& survivors() {
 /// The first violation over all geometries and start states, the shortest programs first.
 std::optional<fuzz::FailedProgram> find_shortest() {
   for (std::uint32_t depth = 1; depth <= kDepth; ++depth) {
-    for (char const* geometry : {"tiny-rows", "tiny", "glm5-next-mini"}) {
+    for (char const* geometry : {"tiny-rows", "tiny", "glm5-next-mini", "tiny-ring"}) {
       for (StartState const& start : start_states()) {
         SearchResult result = search(model::load_geometry(geometry), start, depth);
         if (result.failed) {

@@ -183,6 +183,40 @@ std::span<StartState const> start_states() noexcept {
   return kStartStates;
 }
 
+/// Steps: one sequence with padding, two sequences, and one twice, which must be refused.
+template <typename To>
+void add_steps(Model const& model, To& collector) {
+  std::vector<SequenceName> at_rest;
+  for (std::uint32_t const value : model.live_sequences()) {
+    if (!model.sequence({value}).open.open) {
+      at_rest.push_back({value});
+    }
+  }
+  if (at_rest.empty()) {
+    return;
+  }
+  model::Token const token = model.next_token();
+  model::StepPart const append{.deed = model::StepDeed::kAppend,
+                               .sequence = at_rest.front(),
+                               .rows = 1,
+                               .keep = 1,
+                               .token = token};
+  model::StepPart second{.deed = model::StepDeed::kPad, .rows = 1};
+  if (at_rest.size() > 1) {
+    second = {.deed = model::StepDeed::kVerify,
+              .sequence = at_rest[1],
+              .rows = 2,
+              .keep = 1,
+              .token = token + 1};
+  }
+  model::StepOp op;
+  op.items = {.parts = {second, append}, .count = 2};
+  collector.add(op);
+  op.items.parts[0] = append;
+  op.items.parts[0].token = token + 3;
+  collector.add(op);
+}
+
 std::vector<AnyOp> next_operations(Model const& model) {
   Collector collector{model};
   for (std::uint32_t const value : model.live_sequences()) {
@@ -195,6 +229,7 @@ std::vector<AnyOp> next_operations(Model const& model) {
     collector.add(model::ReleaseOp{name});
   }
   collector.add_others();
+  add_steps(model, collector);
   return collector.take();
 }
 

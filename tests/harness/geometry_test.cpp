@@ -76,7 +76,9 @@ TEST(Geometry, BuiltInOnesLoadAndValidate) {
                                       "nemotron-h-mini",
                                       "qwen3-next-mini",
                                       "tiny",
-                                      "tiny-rows"}));
+                                      "tiny-ring",
+                                      "tiny-rows",
+                                      "tiny-tight"}));
   for (std::string const& name : names) {
     SCOPED_TRACE(name);
     Geometry const geometry = load_geometry(name);
@@ -208,7 +210,7 @@ TEST(Geometry, RefusesFilesThatCannotBeRead) {
 TEST(Geometry, RefusesUnknownNames) {
   std::string const end =
       "; known: glm5-next-mini, kimi-linear-mini, nemotron-h-mini, qwen3-next-mini, tiny, "
-      "tiny-rows; or a "
+      "tiny-ring, tiny-rows, tiny-tight; or a "
       "path that ends in .json or has a '/'";
   EXPECT_EQ(load_refusal("tinny"), "unknown geometry \"tinny\" (did you mean \"tiny\"?)" + end);
   EXPECT_EQ(load_refusal("qwen3-next"),

@@ -385,10 +385,10 @@ TEST_F(Program, MutantsDieOrAreNamedAsSurvivors) {
 
   // In one program nothing goes wrong yet.
   Outcome const survived =
-      shell("holdfast mutants --geometry tiny --only ring_lo_page_high --ops 1");
+      shell("holdfast mutants --geometry tiny --only writer_mark_survives --ops 1");
   EXPECT_EQ(survived.code, 1) << survived.out;
   std::string const again = last_line(survived.out);
-  EXPECT_EQ(again.rfind("holdfast mutants --only ring_lo_page_high", 0), 0U) << again;
+  EXPECT_EQ(again.rfind("holdfast mutants --only writer_mark_survives", 0), 0U) << again;
   EXPECT_EQ(shell(again).code, 1);
 }
 

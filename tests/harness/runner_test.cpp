@@ -252,5 +252,21 @@ TEST(Contract, ThatBreaksIsAViolation) {
   EXPECT_FALSE(runner.run_ops(good).failure) << "the runner goes on";
 }
 
+TEST(Programs, DoNotDependOnWhatTheirRunnerRanBefore) {
+  // A runner keeps its memory from program to program; what a program is must come from its seed
+  // alone.
+  std::uint64_t different = 0;
+  for (std::string const& name : model::built_in_geometry_names()) {
+    model::Geometry const geometry = model::load_geometry(name);
+    fuzz::Runner reused{geometry, {}};
+    for (std::uint64_t index = 0; index < 2500; ++index) {
+      std::uint64_t const seed = fuzz::program_seed(7, index);
+      fuzz::Runner fresh{geometry, {}};
+      different += reused.run_seed(seed).digest == fresh.run_seed(seed).digest ? 0U : 1U;
+    }
+  }
+  EXPECT_EQ(different, 0U);
+}
+
 }  // namespace
 }  // namespace holdfast::fuzz

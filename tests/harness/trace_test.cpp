@@ -207,7 +207,7 @@ TEST(Trace, HeadersAreRefusedWithTheirPlace) {
   EXPECT_EQ(refusal("holdfast-trace\n"), "x:1:15: '' is no number for 'version'");
   EXPECT_EQ(refusal("holdfast-trace one\n"), "x:1:16: 'one' is no number for 'version'");
   EXPECT_EQ(refusal("holdfast-trace 2\n"),
-            "x:1:16: trace version 2 is not known; this program reads version 1");
+            "x:1:16: trace version '2' is not known; this program reads version 1");
   EXPECT_EQ(refusal("holdfast-trace 1 2\n"), "x:1:18: unexpected '2'");
   EXPECT_EQ(refusal("holdfast-trace 1\ndevice host\n"),
             "x:2:1: expected 'geometry ...', found 'device'");

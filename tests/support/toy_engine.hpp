@@ -131,6 +131,28 @@ class ToyEngine {
     write_states(open, tokens, is_round);
   }
 
+  /// Writes the states alone, through views.
+  template <typename Open>
+  void write_states(Open& open, History const& tokens, bool is_round) const {
+    for (StateInfo const& info : cache_->inspect().states()) {
+      auto const view = open.state(info.layer);
+      ASSERT_TRUE(IsOk(view));
+      std::byte const* const from = view->slots + view->sequence->read_slot * view->slot_bytes;
+      auto conv = read(from + view->conv_offset, info.conv_elements);
+      auto ssm = read(from + view->ssm_offset, info.ssm_elements);
+      for (std::uint32_t i = 0; i < tokens.size(); ++i) {
+        advance(conv, info.layer, tokens[i]);
+        advance(ssm, info.layer + 1, tokens[i]);
+        if (is_round || i + 1 == tokens.size()) {
+          std::uint32_t const slot = (&view->sequence->write_slot[0])[is_round ? i : 0];
+          std::byte* const to = view->slots + slot * view->slot_bytes;
+          write_floats(to + view->conv_offset, conv);
+          write_floats(to + view->ssm_offset, ssm);
+        }
+      }
+    }
+  }
+
   /// Appends and commits; the sequence then holds history + tokens.
   void append(Sequence& sequence, History& history, History const& tokens) const {
     auto open = sequence.append(count_of(tokens));
@@ -194,26 +216,6 @@ class ToyEngine {
     }
   }
 
-  template <typename Open>
-  void write_states(Open& open, History const& tokens, bool is_round) const {
-    for (StateInfo const& info : cache_->inspect().states()) {
-      auto const view = open.state(info.layer);
-      ASSERT_TRUE(IsOk(view));
-      std::byte const* const from = view->slots + view->sequence->read_slot * view->slot_bytes;
-      auto conv = read(from + view->conv_offset, info.conv_elements);
-      auto ssm = read(from + view->ssm_offset, info.ssm_elements);
-      for (std::uint32_t i = 0; i < tokens.size(); ++i) {
-        advance(conv, info.layer, tokens[i]);
-        advance(ssm, info.layer + 1, tokens[i]);
-        if (is_round || i + 1 == tokens.size()) {
-          std::uint32_t const slot = (&view->sequence->write_slot[0])[is_round ? i : 0];
-          std::byte* const to = view->slots + slot * view->slot_bytes;
-          write_floats(to + view->conv_offset, conv);
-          write_floats(to + view->ssm_offset, ssm);
-        }
-      }
-    }
-  }
   static std::vector<float> read(std::byte const* from, std::uint32_t count) {
     std::vector<float> out(count);
     for (float& value : out) {

@@ -383,9 +383,13 @@ Result<Step> Cache::begin(std::span<StepItem const> items, Stream stream) noexce
     if ((item.sequence == nullptr) != (item.kind == StepKind::kPad)) {
       return refuse(i, "padding has no sequence, anything else has one");
     }
+    if (item.sequence != nullptr && item.sequence->core_ == nullptr) {
+      Error error = stale("sequence");
+      error.item = static_cast<std::int32_t>(i);
+      return error;
+    }
     if (item.sequence != nullptr && item.sequence->core_ != core_) {
-      return item.sequence->core_ == nullptr ? stale("sequence")
-                                             : refuse(i, "belongs to another cache");
+      return refuse(i, "belongs to another cache");
     }
   }
   auto const id = core_->begin_step(items, stream);

@@ -34,8 +34,8 @@ Status Core::create(Layout const& layout) noexcept {
       !free_snapshots_.create(plan_.snapshot_limit) ||
       !written_.create(std::uint64_t{plan_.sequence_limit} * cells_) ||
       !viewed_.create(std::uint64_t{plan_.sequence_limit} * cells_) ||
-      !steps_.create(plan_.sequence_limit) || !free_steps_.create(plan_.sequence_limit) ||
-      !step_items_.create(std::uint64_t{plan_.sequence_limit} * plan_.step_items) ||
+      !steps_.create(plan_.step_records) || !free_steps_.create(plan_.step_records) ||
+      !step_items_.create(std::uint64_t{plan_.step_records} * plan_.step_items) ||
       !keeps_.create(plan_.step_items)) {
     return out_of_memory();
   }
@@ -44,7 +44,7 @@ Status Core::create(Layout const& layout) noexcept {
     free_sequences_[free_sequence_count_++] = index;
     sequences_[index].generation = 1;
   }
-  for (std::uint32_t index = plan_.sequence_limit; index-- > 0;) {
+  for (std::uint32_t index = plan_.step_records; index-- > 0;) {
     free_steps_[free_step_count_++] = index;
     steps_[index].generation = 1;
   }
@@ -62,28 +62,13 @@ Status Core::create_planes() noexcept {
   // page 0.
   std::uint64_t const mirror_bytes =
       storage::align_bytes(plan_.mirror_bytes * plan_.sequence_limit);
-  std::uint32_t copies = 0;
-  std::uint64_t patches = 0;
-  for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
-    storage::ClassPlan const& known = plan_.classes[index];
-    // A begin copies one page of an addressed class, two runs of each page of a ring; a finish
-    // none.
-    copies += known.kind == PlaneKind::kTailRing ? 2 * known.entries : 1;
-    patches += std::uint64_t{known.entries} + 1;
-  }
-  // Every sequence can be in one step.
-  std::uint64_t const sequences = plan_.sequence_limit - 1;
-  if (patches * sequences > kLargestSize ||
-      (copies + plan_.state_count) * sequences > kLargestSize) {
-    return invalid("capacity", "needs more table entries than a step can rewrite");
-  }
-  storage::StepLimits const limits{
-      .planes = plan_.class_count,
-      .copies = static_cast<std::uint32_t>((copies + plan_.state_count) * sequences),
-      .patches = static_cast<std::uint32_t>(patches * sequences),
-      .columns = static_cast<std::uint32_t>(std::max(1U, plan_.largest_round) * sequences),
-      .mirrors = static_cast<std::uint32_t>(sequences),
-      .runs = plan_.step_items};
+  std::uint32_t const sequences = plan_.sequence_limit - 1;
+  storage::StepLimits const limits{.planes = plan_.class_count,
+                                   .copies = plan_.step_copies,
+                                   .patches = plan_.step_patches,
+                                   .columns = std::max(1U, plan_.largest_round) * sequences,
+                                   .mirrors = sequences,
+                                   .runs = plan_.step_items};
   std::uint64_t const row_bytes =
       storage::align_bytes(std::uint64_t{plan_.step_rows} * sizeof(std::uint32_t));
   auto memory = device_.allocate(mirror_bytes + row_bytes + plan_.table_bytes + plan_.arena_bytes,
@@ -287,7 +272,7 @@ void Core::describe(std::uint32_t index) noexcept {
   storage::MirrorUpdate& update = step_.mirror();
   update.mirror = mirror(index);
   update.committed = record.position;
-  update.open = record.rows;
+  update.open = HOLDFAST_MUTANT(kOpenRowsNotPublished) ? 0 : record.rows;
   update.generation = record.generation;
   update.read_slot = 0;
   for_each_plane([&](std::uint32_t /*index*/, auto const& plane) {

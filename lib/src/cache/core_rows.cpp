@@ -344,7 +344,10 @@ void Core::close_planes(std::uint32_t index, std::uint32_t keep) noexcept {
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     std::uint32_t reached = 0;
     for (std::uint32_t i = 0; i < plan_.classes[plane_index].layer_count; ++i) {
-      reached = std::max(reached, written_[cell(index, plane_index, i)]);
+      // Through a view the engine may have written any open row.
+      std::uint64_t const at = cell(index, plane_index, i);
+      bool const viewed = viewed_[at] != 0 && !HOLDFAST_MUTANT(kViewNotCounted);
+      reached = std::max(reached, viewed ? record.rows : written_[at]);
     }
     plane.commit(owner_of(index),
                  {.base = record.position,

@@ -24,7 +24,7 @@ OpenKind open_kind(StepKind kind) noexcept {
 }  // namespace
 
 Status Core::check_step(HandleId step) const noexcept {
-  if (!open_ || step.index >= plan_.sequence_limit || !steps_[step.index].live ||
+  if (!open_ || step.index >= steps_.size() || !steps_[step.index].live ||
       steps_[step.index].generation != step.generation) {
     return stale("step");
   }
@@ -35,10 +35,12 @@ Result<HandleId> Core::begin_step(std::span<StepItem const> items, Stream stream
   if (!open_) {
     return stale("cache");
   }
-  if (free_step_count_ ==
-      0) {  // every sequence is in a step of its own, so that no item could be at rest
-    return Error{
-        .code = ErrorCode::kBusy, .text = "every sequence is in an open step", .subject = "step"};
+  if (free_step_count_ == 0) {
+    // Open steps whose sequences were all released hold on to their records.
+    return Error{.code = ErrorCode::kExhausted,
+                 .text = "every step is in use",
+                 .subject = "steps",
+                 .got = 1};
   }
   std::uint32_t const index = free_steps_[free_step_count_ - 1];
   auto const requests = step_items_.span(std::uint64_t{index} * plan_.step_items, plan_.step_items);

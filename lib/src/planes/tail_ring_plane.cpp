@@ -99,7 +99,8 @@ bool TailRingPlane::may_write(Owner owner,
   std::uint32_t const first =
       steps == 0 ? opening.base : (opening.base / page_rows_ + steps) * page_rows_;
   // The rows meet the entry once more, from its start, when they wrap around onto it.
-  bool const one_lap = first / page_rows_ * page_rows_ + ring_rows_ >= opening.base + opening.rows;
+  bool const one_lap = HOLDFAST_MUTANT(kRingOneLapAssumed) ||
+                       first / page_rows_ * page_rows_ + ring_rows_ >= opening.base + opening.rows;
   bool const same_lap = (one_lap && first / ring_rows_ == pages_.shared_lap(page)) ||
                         HOLDFAST_MUTANT(kRingLapIgnored);
   return first >= sequences_[owner.index].sealed && same_lap;

@@ -30,7 +30,7 @@ bool PagedTable::create(Plan const& plan,
   // shared one.
   std::uint64_t const chunks =
       (std::uint64_t{plan.sequence_limit} + plan.snapshot_limit) * chunk_limit_ + 1;
-  return chunks <= kLargestSize && pages_.create(pages, known.page_bytes, known.pages) &&
+  return pages_.create(pages, known.page_bytes, known.pages) &&
          chunks_.create(static_cast<std::uint32_t>(chunks), plan.chunk_pages) &&
          sequences_.create(plan.sequence_limit) && snapshots_.create(plan.snapshot_limit) &&
          sequence_ids_.create(std::uint64_t{plan.sequence_limit} * chunk_limit_) &&

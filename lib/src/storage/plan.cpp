@@ -226,7 +226,7 @@ class Planner {
     for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
       HOLDFAST_TRY(size(plan_.classes[index]));
     }
-    return {};
+    return size_steps();
   }
 
  private:
@@ -426,6 +426,38 @@ class Planner {
     return {};
   }
 
+  /// What one call over all sequences can need. A begin copies one page of an addressed class and
+  /// two runs of each page of a ring; a mutant copies the conv part of every layer.
+  Status size_steps() noexcept {
+    std::uint64_t copies = plan_.state_count;
+    std::uint64_t patches = 0;
+    std::uint64_t const holders = std::uint64_t{plan_.sequence_limit} + plan_.snapshot_limit;
+    for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
+      ClassPlan const& known = plan_.classes[index];
+      copies += known.kind == PlaneKind::kTailRing ? 2 * std::uint64_t{known.entries} : 1;
+      patches += std::uint64_t{known.entries} + 1;
+      std::uint64_t const chunks = holders * ceil_div(known.entries, layout_.chunk_pages);
+      if (chunks >= kLargestSize) {
+        return refuse(-1,
+                      "chunk_pages",
+                      "makes more chunks than a 24-bit index names",
+                      static_cast<std::int64_t>(chunks),
+                      kLargestSize);
+      }
+    }
+    std::uint64_t const sequences = plan_.sequence_limit - 1;
+    if (std::max(patches, copies) * sequences > kLargestSize) {
+      return refuse(-1,
+                    "capacity",
+                    "needs more table entries than a step can rewrite",
+                    static_cast<std::int64_t>(std::max(patches, copies) * sequences),
+                    kLargestSize);
+    }
+    plan_.step_copies = static_cast<std::uint32_t>(copies * sequences);
+    plan_.step_patches = static_cast<std::uint32_t>(patches * sequences);
+    return {};
+  }
+
   static Error out_of_memory() noexcept {
     return Error{.code = ErrorCode::kOutOfMemory,
                  .text = "the host has no memory for the plan",
@@ -473,6 +505,7 @@ Status make_plan(Layout const& layout, Plan& plan) noexcept {
   }
   plan.step_rows = static_cast<std::uint32_t>(step_rows);
   plan.step_items = 2 * capacity.sequences + 2;  // as many runs of padding as sequences
+  plan.step_records = 2 * capacity.sequences;
   plan.mirror_bytes = sizeof(SequenceMirror) + (columns - 1) * sizeof(std::uint32_t);
   return Planner{layout, plan}.run();
 }

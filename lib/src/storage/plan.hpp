@@ -64,8 +64,11 @@ struct Plan {
   std::uint32_t tokens = 0;
   std::uint32_t largest_round = 0;
   std::uint32_t step_rows = 0;
-  std::uint32_t step_items = 0;  // most items of one step, padding counted
+  std::uint32_t step_items = 0;    // most items of one step, padding counted
+  std::uint32_t step_records = 0;  // most steps open at once
   std::uint32_t chunk_pages = 0;
+  std::uint32_t step_copies = 0;   // most page copies of one begin over all sequences
+  std::uint32_t step_patches = 0;  // most table entries that one call over all sequences rewrites
   std::uint64_t table_bytes = 0;   // device tables of all classes, aligned
   std::uint64_t arena_bytes = 0;   // arenas of all classes, aligned
   std::uint64_t mirror_bytes = 0;  // stride of the device records

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/heap_counter.hpp"
 #include "tests/support/layouts.hpp"
 #include "tests/support/status.hpp"
 #include "tests/support/toy_engine.hpp"
@@ -33,77 +33,15 @@
 #endif
 #endif
 
-namespace {
-
-// Atomic because a compiler knows that malloc() changes no variable of the program.
-std::atomic<std::uint64_t> heap_allocations = 0;  // NOLINT: the hooks have no other place for it
-
-}  // namespace
-
-// The linker sends every call of the malloc family here, the library's included.
-extern "C" {
-// NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): the linker's names
-void* __real_malloc(std::size_t bytes);
-void* __real_calloc(std::size_t count, std::size_t bytes);
-void* __real_realloc(void* base, std::size_t bytes);
-void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);
-void* __wrap_malloc(std::size_t bytes) {
-  ++heap_allocations;
-  return __real_malloc(bytes);
-}
-void* __wrap_calloc(std::size_t count, std::size_t bytes) {
-  ++heap_allocations;
-  return __real_calloc(count, bytes);
-}
-void* __wrap_realloc(void* base, std::size_t bytes) {
-  ++heap_allocations;
-  return __real_realloc(base, bytes);
-}
-void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  ++heap_allocations;
-  return __real_aligned_alloc(alignment, bytes);
-}
-// NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)
-}
-
-// These count through malloc.
-void* operator new(std::size_t bytes) {
-  if (void* const base = std::malloc(bytes); base != nullptr) {
-    return base;
-  }
-  throw std::bad_alloc{};
-}
-void* operator new(std::size_t bytes, std::nothrow_t const& /*tag*/) noexcept {
-  return std::malloc(bytes);
-}
-void* operator new[](std::size_t bytes) {
-  return ::operator new(bytes);
-}
-void operator delete(void* base) noexcept {
-  std::free(base);
-}
-void operator delete(void* base, std::size_t /*bytes*/) noexcept {
-  std::free(base);
-}
-void operator delete(void* base, std::nothrow_t const& /*tag*/) noexcept {
-  std::free(base);
-}
-void operator delete[](void* base) noexcept {
-  std::free(base);
-}
-void operator delete[](void* base, std::size_t /*bytes*/) noexcept {
-  std::free(base);
-}
-
 namespace holdfast::test {
 namespace {
 
 /// What `allocate` adds to the counter; gives the memory back.
 template <typename Allocate>
 std::uint64_t counted(Allocate allocate) {
-  std::uint64_t const before = heap_allocations;
+  std::uint64_t const before = heap_allocations();
   void* const volatile base = allocate();  // volatile: the compiler may not leave the call out
-  std::uint64_t const after = heap_allocations;
+  std::uint64_t const after = heap_allocations();
   std::free(base);
   return after - before;
 }
@@ -120,10 +58,10 @@ TEST(HeapCounter, SeesEveryWayToAllocate) {
 
 TEST(Allocation, CreationIsSeenByBothCounters) {
   WrappingDevice device;
-  std::uint64_t const before = heap_allocations;
+  std::uint64_t const before = heap_allocations();
   auto const cache = Cache::create(hybrid_layout(), device);
   ASSERT_TRUE(IsOk(cache));
-  EXPECT_GT(heap_allocations, before);
+  EXPECT_GT(heap_allocations(), before);
   EXPECT_GT(device.allocations, 0U);
 }
 
@@ -184,7 +122,7 @@ TEST(Allocation, HundredThousandRoundsAllocateNothing) {
   ASSERT_TRUE(IsOk(start));
   Snapshot base;
   std::uint64_t failures = 0;
-  std::uint64_t const heap_before = heap_allocations;
+  std::uint64_t const heap_before = heap_allocations();
   std::uint64_t const device_before = device.allocations;
   for (std::uint32_t i = 0; i < kRounds; ++i) {
     auto snapshot = sequence->snapshot();
@@ -208,7 +146,7 @@ TEST(Allocation, HundredThousandRoundsAllocateNothing) {
       failures += sequence->rollback(base) ? 0U : 1U;
     }
   }
-  EXPECT_EQ(heap_allocations - heap_before, 0U);
+  EXPECT_EQ(heap_allocations() - heap_before, 0U);
   EXPECT_EQ(device.allocations - device_before, 0U);
   EXPECT_EQ(failures + writer.failures(), 0U);
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: a regression trace that names a seeded bug of the library shows it. Method: run the trace
+// with that bug, without comparing answers, so that only invariants can report it; then without.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "fuzz/mutants.hpp"
+#include "tests/regression/corpus.hpp"
+
+namespace holdfast::test {
+namespace {
+
+/// Paths of the traces that name a mutant.
+std::vector<std::string> traces_with_mutant() {
+  std::vector<std::string> paths = traces_below(corpus_folder() + "/regression");
+  std::erase_if(paths, [](std::string const& path) {
+    return text_of_file(path).find("\n# mutant: ") == std::string::npos;
+  });
+  return paths;
+}
+
+/// Ids of the invariants that the table expects to report the mutant; empty when only differing
+/// answers can.
+std::vector<std::string> killers_of(std::string const& mutant) {
+  for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
+    if (mutant == info.name) {
+      return words_of(info.killers);
+    }
+  }
+  return {};
+}
+
+class MutantTrace : public testing::TestWithParam<std::string> {
+ protected:
+  void TearDown() override { fuzz::select_mutant("none"); }
+};
+
+TEST_P(MutantTrace, FailsWithItsMutantAlone) {
+  model::Trace const trace = model::load_trace(GetParam());
+  std::string const mutant = row_comment(trace).mutant;
+  std::vector<std::string> const killers = killers_of(mutant);
+  ASSERT_TRUE(fuzz::select_mutant(mutant)) << mutant;
+  fuzz::Runner runner{model::geometry_from_reference(trace.geometry), {.compare = killers.empty()}};
+  fuzz::ProgramResult const broken = runner.run_ops(trace.ops);
+  ASSERT_TRUE(broken.failure) << mutant << " does not show";
+  bool const expected =
+      killers.empty() ||
+      std::any_of(broken.failure->violations.begin(),
+                  broken.failure->violations.end(),
+                  [&](invariant::Violation const& violation) {
+                    return std::find(killers.begin(), killers.end(), violation.id) != killers.end();
+                  });
+  EXPECT_TRUE(expected) << mutant << " is reported by others than the table expects\n"
+                        << describe_failure(*broken.failure);
+
+  ASSERT_TRUE(fuzz::select_mutant("none"));
+  fuzz::ProgramResult const whole = runner.run_ops(trace.ops);
+  EXPECT_FALSE(whole.failure) << describe_failure(*whole.failure);
+  EXPECT_EQ(whole.counts.operations, trace.ops.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Corpus, MutantTrace, testing::ValuesIn(traces_with_mutant()), test_name);
+
+}  // namespace
+}  // namespace holdfast::test
