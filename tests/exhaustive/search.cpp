@@ -101,6 +101,7 @@ class Collector {
     add(model::AppendOp{name, page + 1, token, 0, 1});  // through views
     std::uint32_t const lap = ring_rows(shape_) + 1;
     add(model::BeginOp{name, lap, lap, token, 0, 0});
+    add(model::BeginOp{name, page, 1, token, 0, 1});  // a view that is not used to the end
     std::uint32_t const most = shape_.capacity.largest_round;
     add(model::VerifyOp{name, kRoundRows, kRoundRows, token, 0, 0});
     add(model::VerifyOp{name, most, most, token, 0, 0});

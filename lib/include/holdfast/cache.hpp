@@ -25,9 +25,9 @@ namespace internal::cache {
 class Core;
 }
 
-/// Device record of one sequence; kernels read it at a fixed address. `write_slot` has
-/// max(1, largest_round) entries; entry i takes the state after open row i of a round, entry 0 the
-/// state after the last row of an append.
+/// Device record of one sequence; kernels read it at a fixed address. `write_slot` has max(1,
+/// largest_round) entries; entry i takes the state after open row i of a round, entry 0 the state
+/// after the last row of an append.
 struct SequenceMirror {
   std::uint32_t committed;   ///< rows
   std::uint32_t open;        ///< rows of the open handle, 0 at rest
@@ -52,9 +52,9 @@ struct RowsView {
   std::uint32_t ring_rows = 0;  ///< R of a tail ring, else 0
 };
 
-/// Where the recurrent state of one layer lies, for an engine's kernels. The conv window
-/// [conv_dim, kernel - 1] f32 of slot s starts at `slots + s * slot_bytes + conv_offset`, the ssm
-/// state [heads, d_k, d_v] f32 at `... + ssm_offset`. Read slot and write slots are in `sequence`.
+/// Where the recurrent state of one layer lies, for an engine's kernels. The conv window [conv_dim,
+/// kernel - 1] f32 of slot s starts at `slots + s * slot_bytes + conv_offset`, the ssm state
+/// [heads, d_k, d_v] f32 at `... + ssm_offset`. Read slot and write slots are in `sequence`.
 struct StateView {
   std::byte* slots = nullptr;                ///< device, base of the slot arena
   SequenceMirror const* sequence = nullptr;  ///< device
@@ -151,7 +151,8 @@ class Append : public detail::OpenRows {
   /// are indexer rows; the library builds the pool keys that become complete.
   ///
   /// Shapes   : source [count, row elements] f32, device memory; attention KV rows are [2, heads,
-  /// head_dim] Errors   : kStale, kInvalidArgument; kDeviceFailed taints the sequence
+  ///            head_dim]
+  /// Errors   : kStale, kInvalidArgument; kDeviceFailed taints the sequence
   Status write(PlaneKind plane,
                std::uint32_t layer,
                float const* source,
@@ -186,8 +187,7 @@ class Round : public detail::OpenRows {
                Stream stream = {}) noexcept;
   /// Keeps the first `keep` rows, forgets the others and closes the round.
   /// Errors   : kStale, kTainted; kInvalidArgument (keep > k) and kIncomplete with the round still
-  /// open;
-  ///            kDeviceFailed taints
+  ///            open; kDeviceFailed taints
   Result<Accepted> accept(std::uint32_t keep, Stream stream = {}) noexcept;
   /// accept(0).
   Status drop(Stream stream = {}) noexcept;
@@ -208,7 +208,8 @@ class Sequence : public detail::HandleBase {
   ~Sequence();
 
   /// Opens an append of `rows` rows, out of place: the state is read from one slot, written to
-  /// another. Errors   : kStale, kTainted, kBusy, kInvalidArgument (0 rows), kTooLong, kExhausted
+  /// another.
+  /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (0 rows), kTooLong, kExhausted
   Result<Append> append(std::uint32_t rows, Stream stream = {}) noexcept;
   /// Opens a round of `rows` provisional rows (0 is legal) with one state column a row.
   /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (more than the largest round), kTooLong,
@@ -220,11 +221,13 @@ class Sequence : public detail::HandleBase {
   Result<Snapshot> snapshot() noexcept;
   /// Becomes, bit for bit, what `snapshot` holds; takes any live snapshot of the same cache.
   /// Errors   : kStale (either), kTainted, kBusy, kInvalidArgument (another cache's); kDeviceFailed
-  /// taints Cost     : moves no plane storage; at most one launch
+  ///            taints
+  /// Cost     : moves no plane storage; at most one launch
   Status rollback(Snapshot const& snapshot, Stream stream = {}) noexcept;
   /// Shortens the sequence to `length` rows without a snapshot; the own length succeeds and does
-  /// nothing. Errors   : kStale, kTainted, kBusy, kInvalidArgument (length > position); kRefused
-  /// naming the plane
+  /// nothing.
+  /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (length > position); kRefused naming the
+  ///            plane
   Status truncate(std::uint32_t length, Stream stream = {}) noexcept;
   /// What truncate(length) would answer.
   Status can_truncate(std::uint32_t length) const noexcept;
@@ -302,15 +305,14 @@ class Step : public detail::HandleBase {
                           std::uint32_t written = UINT32_MAX) noexcept;
   /// Device array [rows of the step, padding counted] u32: the sequence index of each row, 0 for
   /// padding. It is one array for the whole cache: the next begin of a step writes it again.
-  /// Errors: kStale.
+  /// Errors   : kStale.
   Result<std::uint32_t const*> row_sequences() const noexcept;
   /// Ends the step: for a verify item keep[i] is the rows to keep, for an append item its rows or
   /// 0, for padding 0. All or nothing; one launch.
   ///
   /// Shapes   : keep [items]; accepted [items] or empty
   /// Errors   : kStale; kInvalidArgument and kIncomplete naming the item, with the step still open;
-  /// kDeviceFailed
-  ///            taints the step's sequences
+  ///            kDeviceFailed taints the step's sequences
   Status finish(std::span<std::uint32_t const> keep,
                 std::span<Accepted> accepted = {},
                 Stream stream = {}) noexcept;
@@ -340,10 +342,9 @@ class Cache {
   Result<Sequence> create_sequence(Stream stream = {}) noexcept;
   /// Opens a step: reserves for all items, or for none. One launch.
   ///
-  /// Errors   : those of Sequence::append and Sequence::verify naming the item; kInvalidArgument
-  /// (no item, a
-  ///            sequence twice, another cache's, padding with a sequence); kTooLong (more than
-  ///            `step_rows` rows)
+  /// Errors   : those of Sequence::append and Sequence::verify, naming the item; kInvalidArgument
+  ///            (no item, a sequence twice, another cache's, padding with a sequence); kTooLong
+  ///            (more than `step_rows` rows); kExhausted (steps)
   Result<Step> begin(std::span<StepItem const> items, Stream stream = {}) noexcept;
   /// Gives all memory back. Errors: kStale (closed already); kBusy while sequences or snapshots
   /// live.

@@ -77,7 +77,8 @@ struct Kernel {
 /// wait.
 ///
 /// Errors   : kDeviceFailed unless said otherwise; on error nothing is known about the enqueued
-/// work Threads  : one thread at a time per device
+///            work
+/// Threads  : one thread at a time per device
 class Device {
  public:
   Device() = default;

@@ -104,7 +104,7 @@ inline constexpr std::uint32_t kLargestSize = 1U << 24U;
 /// Checks a layout whole.
 ///
 /// Errors   : kInvalidArgument naming layer and field; kUnsupported for what is valid but not built
-/// yet
+///            yet
 [[nodiscard]] Status validate(Layout const& layout) noexcept;
 
 }  // namespace holdfast
