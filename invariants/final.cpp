@@ -10,41 +10,11 @@ bool is_mine(PlaneKind kind) noexcept {
 }
 
 void cheap(Check const& check, Report& report) {
-  if (!check.touched) {
-    return;
-  }
-  model::History const& history = check.model.history(check.model.sequence(*check.subject));
-  for (PlaneBinding const& plane : check.planes) {
-    if (is_mine(plane.info.kind) &&
-        !check_rows(check,
-                    report,
-                    "FINAL",
-                    plane,
-                    check.holder(*check.subject),
-                    label(*check.subject),
-                    history,
-                    {plane.units(check.touched_first), plane.units(check.touched_last)})) {
-      return;
-    }
-  }
+  check_touched_rows(check, report, "FINAL", &is_mine);
 }
 
 void deep(Check const& check, Report& report) {
-  for_each_sequence(
-      check, [&](model::SequenceName name, Holder holder, model::History const& history) {
-        for (PlaneBinding const& plane : check.planes) {
-          if (report.is_clean() && is_mine(plane.info.kind)) {
-            check_rows(check,
-                       report,
-                       "FINAL",
-                       plane,
-                       holder,
-                       label(name),
-                       history,
-                       {0, plane.units(static_cast<std::uint32_t>(history.tokens.size()))});
-          }
-        }
-      });
+  check_all_rows(check, report, "FINAL", &is_mine);
 }
 
 }  // namespace
@@ -52,8 +22,8 @@ void deep(Check const& check, Report& report) {
 extern Invariant const kFinal;
 Invariant const kFinal{"FINAL",
                        "index-pool finality",
-                       "key p equals the reduction of the accepted rows of pool p; final keys do "
-                       "not change while visible to anyone",
+                       "key p equals the reduction of the accepted rows of pool p; final keys "
+                       "do not change while visible to anyone",
                        &cheap,
                        &deep};
 

@@ -50,7 +50,7 @@ std::vector<std::string> survivors_of(std::vector<fuzz::MutantOutcome> const& ou
 }
 
 std::string reproduce_command(MutantsOptions const& options, std::string const& survivor) {
-  std::vector<std::string> words = {"holdfast", "mutants", "--only", survivor};
+  std::vector<std::string> words = {invoked_name(), "mutants", "--only", survivor};
   for (std::string const& name : options.geometries) {
     words.insert(words.end(), {"--geometry", name});
   }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <system_error>
@@ -155,6 +156,13 @@ void explain_crashes(std::string const& command) {
       sigaction(signal, &action, nullptr);
     }
   }
+}
+
+std::string invoked_name() {
+  std::ifstream file{"/proc/self/cmdline", std::ios::binary};
+  std::string name;
+  std::getline(file, name, '\0');
+  return name.empty() ? "holdfast" : name;
 }
 
 void hand_over_to_mutants(char** argv) {

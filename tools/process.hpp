@@ -46,4 +46,7 @@ void explain_crashes(std::string const& command);
 /// the same words. Throws EnvironmentError when there is none.
 void hand_over_to_mutants(char** argv);
 
+/// How the user called this program, so that a printed command runs where it was printed.
+std::string invoked_name();
+
 }  // namespace holdfast::tools

@@ -183,7 +183,7 @@ Replayed replay(Loaded const& loaded, bool compare) {
 }
 
 std::string replay_command(ReplayOptions const& options, std::string const& path) {
-  std::vector<std::string> words = {"holdfast", "replay", path};
+  std::vector<std::string> words = {invoked_name(), "replay", path};
   if (options.mutant) {
     words.insert(words.end(), {"--mutant", *options.mutant});
   }

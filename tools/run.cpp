@@ -47,7 +47,7 @@ void append_common(std::vector<std::string>& words,
 
 /// The run again; `limit` are the words that end it.
 std::string run_command(RunOptions const& options, std::vector<std::string> const& limit) {
-  std::vector<std::string> words = {"holdfast", "run"};
+  std::vector<std::string> words = {invoked_name(), "run"};
   for (std::string const& name : options.geometries) {
     words.insert(words.end(), {"--geometry", name});
   }
@@ -68,7 +68,7 @@ std::uint64_t operations_through(std::uint64_t seed, std::uint64_t index) {
 
 std::string reproduce_command(Done const& done) {
   if (done.saved) {
-    std::vector<std::string> words = {"holdfast", "replay", *done.saved};
+    std::vector<std::string> words = {invoked_name(), "replay", *done.saved};
     append_common(words, done.options.mutant, done.options.compare);
     return command_of(words);
   }

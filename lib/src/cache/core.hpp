@@ -172,6 +172,7 @@ class Core {
   [[nodiscard]] planes::Opening opening_of(ItemRequest const& item) const noexcept;
   void open_item(ItemRequest const& item) noexcept;
   [[nodiscard]] Status check_step(HandleId step) const noexcept;
+  void close_step(std::uint32_t index) noexcept;
   void taint(std::span<ItemKeep const> items) noexcept;
   [[nodiscard]] Status check_written(std::uint32_t index, std::uint32_t keep) const noexcept;
   [[nodiscard]] Status build_viewed_keys(std::uint32_t index,

@@ -82,7 +82,7 @@ Status Core::finish_step(HandleId step,
                          std::span<Accepted> accepted,
                          Stream stream) noexcept {
   HOLDFAST_TRY(check_step(step));
-  StepRecord& record = steps_[step.index];
+  StepRecord const& record = steps_[step.index];
   if (keep.size() != record.items || (!accepted.empty() && accepted.size() != record.items)) {
     return invalid(
         "keep", "has not one number an item", static_cast<std::int64_t>(keep.size()), record.items);
@@ -107,12 +107,17 @@ Status Core::finish_step(HandleId step,
   for (std::uint32_t i = 0; i < accepted.size(); ++i) {
     accepted[i] = {.committed = keep[i], .rows_to_append = 0};
   }
+  close_step(step.index);
+  return {};
+}
+
+void Core::close_step(std::uint32_t index) noexcept {
+  StepRecord& record = steps_[index];
   record.live = false;
   if (++record.generation == 0) {
     record.generation = 1;
   }
-  free_steps_[free_step_count_++] = step.index;
-  return {};
+  free_steps_[free_step_count_++] = index;
 }
 
 Status Core::drop_step(HandleId step, Stream stream) noexcept {
@@ -130,12 +135,7 @@ Status Core::drop_step(HandleId step, Stream stream) noexcept {
   if (live != 0) {
     answer = finish(keeps_.span(0, live), steps_[step.index].ticket, stream);
   }
-  StepRecord& record = steps_[step.index];
-  record.live = false;
-  if (++record.generation == 0) {
-    record.generation = 1;
-  }
-  free_steps_[free_step_count_++] = step.index;
+  close_step(step.index);
   return answer;
 }
 
