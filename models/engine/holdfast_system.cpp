@@ -107,7 +107,12 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
       positions[i] = *position;
     }
   }
+  Status const asked = cache_.can_begin({list, items.count});
   auto step = cache_.begin({list, items.count});
+  if (asked.has_value() != step.has_value() ||
+      (!asked && asked.error().code != step.error().code)) {
+    return Observation::failure(ErrorCode::kDeviceFailed);  // never an answer of the model
+  }
   if (!step) {
     return Observation::failure(step.error().code);
   }

@@ -346,6 +346,9 @@ class Cache {
   ///            (no item, a sequence twice, another cache's, padding with a sequence); kTooLong
   ///            (more than `step_rows` rows); kExhausted (steps)
   Result<Step> begin(std::span<StepItem const> items, Stream stream = {}) noexcept;
+  /// What begin() would answer now; schedulers ask first. Changes nothing, enqueues nothing. A refusal
+  /// says what is lacking: Error::subject the plane, got what is needed, limit what is free.
+  Status can_begin(std::span<StepItem const> items) const noexcept;
   /// Gives all memory back. Errors: kStale (closed already); kBusy while sequences or snapshots
   /// live.
   Status close() noexcept;
@@ -354,6 +357,7 @@ class Cache {
 
  private:
   explicit Cache(internal::cache::Core* core) noexcept : core_{core} {}
+  Status check(std::span<StepItem const> items) const noexcept;
   internal::cache::Core* core_ = nullptr;
 };
 

@@ -107,4 +107,17 @@ inline constexpr std::uint32_t kLargestSize = 1U << 24U;
 ///            yet
 [[nodiscard]] Status validate(Layout const& layout) noexcept;
 
+/// What Cache::create takes for a layout, once and for all.
+struct BytesNeeded {
+  std::uint64_t device = 0;    ///< device memory: records, tables, arenas
+  std::uint64_t pinned = 0;    ///< host memory that the device can read
+  std::uint64_t per_page = 0;  ///< of `device`: one page of every addressed class together
+  std::uint64_t per_slot = 0;  ///< of `device`: one state slot
+};
+
+/// Sizes a layout without creating anything.
+///
+/// Errors   : those of validate()
+[[nodiscard]] Result<BytesNeeded> bytes_needed(Layout const& layout) noexcept;
+
 }  // namespace holdfast

@@ -361,37 +361,45 @@ Result<Sequence> Cache::create_sequence(Stream stream) noexcept {
   return Sequence{core_, *id};
 }
 
-Result<Step> Cache::begin(std::span<StepItem const> items, Stream stream) noexcept {
+/// What is wrong with the items by themselves.
+Status Cache::check(std::span<StepItem const> items) const noexcept {
   if (core_ == nullptr) {
     return stale("cache");
   }
-  auto const refuse = [](std::size_t item, char const* text) {
-    return Error{.code = ErrorCode::kInvalidArgument,
-                 .text = text,
-                 .subject = "items",
-                 .item = static_cast<std::int32_t>(item)};
-  };
   if (items.empty() || items.size() > core_->step_item_limit()) {
     return Error{.code = ErrorCode::kInvalidArgument,
-                 .text = "must be at least one, and at most twice the sequences",
+                 .text = "must be at least one, and not many more than twice the sequences",
                  .subject = "items",
                  .got = static_cast<std::int64_t>(items.size()),
                  .limit = core_->step_item_limit()};
   }
   for (std::size_t i = 0; i < items.size(); ++i) {
     StepItem const& item = items[i];
+    Error error{.subject = "items", .item = static_cast<std::int32_t>(i)};
     if ((item.sequence == nullptr) != (item.kind == StepKind::kPad)) {
-      return refuse(i, "padding has no sequence, anything else has one");
+      error.text = "padding has no sequence, anything else has one";
+      return error;
     }
     if (item.sequence != nullptr && item.sequence->core_ == nullptr) {
-      Error error = stale("sequence");
+      error = stale("sequence");
       error.item = static_cast<std::int32_t>(i);
       return error;
     }
     if (item.sequence != nullptr && item.sequence->core_ != core_) {
-      return refuse(i, "belongs to another cache");
+      error.text = "belongs to another cache";
+      return error;
     }
   }
+  return {};
+}
+
+Status Cache::can_begin(std::span<StepItem const> items) const noexcept {
+  HOLDFAST_TRY(check(items));
+  return core_->can_begin_step(items);
+}
+
+Result<Step> Cache::begin(std::span<StepItem const> items, Stream stream) noexcept {
+  HOLDFAST_TRY(check(items));
   auto const id = core_->begin_step(items, stream);
   if (!id) {
     return id.error();

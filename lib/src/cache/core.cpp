@@ -60,19 +60,10 @@ Status Core::create(Layout const& layout) noexcept {
 Status Core::create_planes() noexcept {
   // Records and tables first, then the arenas; a table entry that was never set names the reserved
   // page 0.
-  std::uint64_t const mirror_bytes =
-      storage::align_bytes(plan_.mirror_bytes * plan_.sequence_limit);
-  std::uint32_t const sequences = plan_.sequence_limit - 1;
-  storage::StepLimits const limits{.planes = plan_.class_count,
-                                   .copies = plan_.step_copies,
-                                   .patches = plan_.step_patches,
-                                   .columns = std::max(1U, plan_.largest_round) * sequences,
-                                   .mirrors = sequences,
-                                   .runs = plan_.step_items};
-  std::uint64_t const row_bytes =
-      storage::align_bytes(std::uint64_t{plan_.step_rows} * sizeof(std::uint32_t));
-  auto memory = device_.allocate(mirror_bytes + row_bytes + plan_.table_bytes + plan_.arena_bytes,
-                                 MemoryKind::kDevice);
+  std::uint64_t const record_bytes = plan_.record_bytes();
+  std::uint64_t const row_bytes = plan_.row_map_bytes();
+  storage::StepLimits const limits = storage::step_limits(plan_);
+  auto memory = device_.allocate(plan_.device_bytes(), MemoryKind::kDevice);
   if (!memory) {
     return memory.error();
   }
@@ -82,11 +73,11 @@ Status Core::create_planes() noexcept {
     return pinned.error();
   }
   pinned_ = *pinned;
-  step_.attach(pinned_.base, limits, reinterpret_cast<std::uint32_t*>(memory_.base + mirror_bytes));
+  step_.attach(pinned_.base, limits, reinterpret_cast<std::uint32_t*>(memory_.base + record_bytes));
   FillSegment const records{.destination = memory_.base,
-                            .bytes = mirror_bytes + row_bytes + plan_.table_bytes};
+                            .bytes = record_bytes + row_bytes + plan_.table_bytes};
   HOLDFAST_TRY(device_.fill({&records, 1}, Stream{}));
-  std::byte* next_table = memory_.base + mirror_bytes + row_bytes;
+  std::byte* next_table = memory_.base + record_bytes + row_bytes;
   std::byte* next_pages = next_table + plan_.table_bytes;
   for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
     storage::ClassPlan const& known = plan_.classes[index];

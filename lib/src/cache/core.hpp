@@ -87,6 +87,7 @@ class Core {
                                    std::span<std::uint32_t const> keep,
                                    std::span<Accepted> accepted,
                                    Stream stream) noexcept;
+  [[nodiscard]] Status can_begin_step(std::span<StepItem const> items) noexcept;
   [[nodiscard]] Status drop_step(HandleId step, Stream stream) noexcept;
   /// Sequence and ticket of an item. Errors: kStale, kInvalidArgument.
   [[nodiscard]] Result<ItemRequest> step_item(HandleId step,
@@ -173,6 +174,9 @@ class Core {
   void open_item(ItemRequest const& item) noexcept;
   [[nodiscard]] Status check_step(HandleId step) const noexcept;
   void close_step(std::uint32_t index) noexcept;
+  /// The items as begin takes them, in the memory of the next step's record. Errors: kExhausted.
+  [[nodiscard]] Result<std::span<ItemRequest>> requests_of(
+      std::span<StepItem const> items) noexcept;
   void taint(std::span<ItemKeep const> items) noexcept;
   [[nodiscard]] Status check_written(std::uint32_t index, std::uint32_t keep) const noexcept;
   [[nodiscard]] Status build_viewed_keys(std::uint32_t index,

@@ -31,7 +31,7 @@ Status Core::check_step(HandleId step) const noexcept {
   return {};
 }
 
-Result<HandleId> Core::begin_step(std::span<StepItem const> items, Stream stream) noexcept {
+Result<std::span<ItemRequest>> Core::requests_of(std::span<StepItem const> items) noexcept {
   if (!open_) {
     return stale("cache");
   }
@@ -43,12 +43,27 @@ Result<HandleId> Core::begin_step(std::span<StepItem const> items, Stream stream
                  .got = 1};
   }
   std::uint32_t const index = free_steps_[free_step_count_ - 1];
-  auto const requests = step_items_.span(std::uint64_t{index} * plan_.step_items, plan_.step_items);
+  auto const requests = step_items_.span(std::uint64_t{index} * plan_.step_items, items.size());
   for (std::uint32_t i = 0; i < items.size(); ++i) {
     HandleId const id = items[i].sequence == nullptr ? HandleId{} : items[i].sequence->id();
     requests[i] = {.id = id, .kind = open_kind(items[i].kind), .rows = items[i].rows};
   }
-  auto const ticket = begin(requests.first(items.size()), true, stream);
+  return requests;
+}
+
+Status Core::can_begin_step(std::span<StepItem const> items) noexcept {
+  auto const requests = requests_of(items);
+  HOLDFAST_TRY(requests);
+  Status answer = check_items(*requests, true);
+  ++next_ticket_;  // what was marked as seen is not any more
+  return answer ? check_storage(*requests, true) : answer;
+}
+
+Result<HandleId> Core::begin_step(std::span<StepItem const> items, Stream stream) noexcept {
+  auto const requests = requests_of(items);
+  HOLDFAST_TRY(requests);
+  std::uint32_t const index = free_steps_[free_step_count_ - 1];
+  auto const ticket = begin(*requests, true, stream);
   if (!ticket) {
     return ticket.error();
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "storage/step.hpp"
+
 namespace holdfast::internal::storage {
 namespace {
 
@@ -489,6 +491,16 @@ ClassPlan const* Plan::find(PlaneKind kind,
   return &classes[*class_index];
 }
 
+StepLimits step_limits(Plan const& plan) noexcept {
+  std::uint32_t const sequences = plan.sequence_limit - 1;
+  return {.planes = plan.class_count,
+          .copies = plan.step_copies,
+          .patches = plan.step_patches,
+          .columns = std::max(1U, plan.largest_round) * sequences,
+          .mirrors = sequences,
+          .runs = plan.step_items};
+}
+
 Status make_plan(Layout const& layout, Plan& plan) noexcept {
   HOLDFAST_TRY(check_layout(layout));
   Capacity const& capacity = layout.capacity;
@@ -533,6 +545,19 @@ char const* name_of(PlaneKind kind) noexcept {
 Status validate(Layout const& layout) noexcept {
   internal::storage::Plan plan;
   return internal::storage::make_plan(layout, plan);
+}
+
+Result<BytesNeeded> bytes_needed(Layout const& layout) noexcept {
+  internal::storage::Plan plan;
+  HOLDFAST_TRY(internal::storage::make_plan(layout, plan));
+  BytesNeeded bytes{
+      .device = plan.device_bytes(),
+      .pinned = internal::storage::StepWork::block_bytes(internal::storage::step_limits(plan))};
+  for (std::uint32_t index = 0; index < plan.class_count; ++index) {
+    bool const is_slot = plan.classes[index].page_rows == 0;
+    (is_slot ? bytes.per_slot : bytes.per_page) += plan.classes[index].page_bytes;
+  }
+  return bytes;
 }
 
 }  // namespace holdfast

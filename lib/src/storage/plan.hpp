@@ -73,6 +73,17 @@ struct Plan {
   std::uint64_t arena_bytes = 0;   // arenas of all classes, aligned
   std::uint64_t mirror_bytes = 0;  // stride of the device records
 
+  /// Bytes of the sequences' device records, and of the step's row map.
+  [[nodiscard]] std::uint64_t record_bytes() const noexcept {
+    return align_bytes(mirror_bytes * sequence_limit);
+  }
+  [[nodiscard]] std::uint64_t row_map_bytes() const noexcept {
+    return align_bytes(std::uint64_t{step_rows} * sizeof(std::uint32_t));
+  }
+  /// The cache's one device allocation.
+  [[nodiscard]] std::uint64_t device_bytes() const noexcept {
+    return record_bytes() + row_map_bytes() + table_bytes + arena_bytes;
+  }
   [[nodiscard]] std::span<std::uint32_t const> layers_of(ClassPlan const& plan) const noexcept {
     return layer_ids.span(plan.first_layer, plan.layer_count);
   }
@@ -82,6 +93,11 @@ struct Plan {
                                       std::uint32_t* index,
                                       std::uint32_t* class_index) const noexcept;
 };
+
+struct StepLimits;
+
+/// What the device work of one call over all sequences can need.
+[[nodiscard]] StepLimits step_limits(Plan const& plan) noexcept;
 
 /// Validates `layout` and fills `plan`. Errors: those of validate(); kOutOfMemory.
 [[nodiscard]] Status make_plan(Layout const& layout, Plan& plan) noexcept;
