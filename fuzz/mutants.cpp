@@ -58,7 +58,7 @@ constexpr MutantInfo kMutants[] = {
     {"view_not_counted",
      "rows that a view gave out do not count as written when the handle is dropped",
      "C2, C4",
-     "LEN WINDOW LIVE"},
+     "WINDOW"},
     {"conv_not_rolled_back",
      "accept takes the ssm state of the kept column and the conv window of the last",
      "A7, A13",

@@ -29,6 +29,18 @@ void check_ring(Check const& check,
                         ", but rows are resident only from " + std::to_string(state.lo)});
     return;
   }
+  std::uint32_t const must = check.model.view(history, plane.model_planes.front()).lo;
+  if (state.lo < must) {
+    report.add({.id = "WINDOW",
+                .plane = plane.info.name,
+                .layer = plane.info.layers.front(),
+                .position = state.lo,
+                .holder = name.text(),
+                .text = "rows from " + std::to_string(state.lo) +
+                        " on count as resident, but those below " + std::to_string(must) +
+                        " may have been overwritten"});
+    return;
+  }
   std::uint32_t const first = std::max(state.lo, std::min(from, open_pool));
   check_rows(
       check, report, "WINDOW", plane, holder, name, history, {std::min(first, length), length});
