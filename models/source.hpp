@@ -47,8 +47,6 @@ class Source {
   [[nodiscard]] std::uint32_t between(std::uint32_t first, std::uint32_t last) noexcept {
     return first + below(last - first + 1);
   }
-  /// Whether the fuzzer's bytes are used up; a seeded source never is.
-  [[nodiscard]] bool is_exhausted() const noexcept { return is_bytes_ && bytes_.empty(); }
 
  private:
   std::uint32_t take_byte() noexcept {

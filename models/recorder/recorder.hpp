@@ -41,10 +41,6 @@ class Recorder final : public Device, private AccessSink {
   /// Ranges written since the last clear(), in order.
   [[nodiscard]] std::span<WrittenRange const> writes() const noexcept { return ranges_; }
   void clear() noexcept { ranges_.clear(); }
-  /// Device allocations that are alive.
-  [[nodiscard]] std::uint64_t live_allocations() const noexcept { return live_; }
-  /// Work enqueued since creation: launches, copies, fills.
-  [[nodiscard]] std::uint64_t launches() const noexcept { return launches_; }
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
     for (std::size_t i = 0; i < spare_.size(); ++i) {
@@ -59,25 +55,21 @@ class Recorder final : public Device, private AccessSink {
     return memory ? hand_out(*memory) : Result<Memory>{memory.error()};
   }
   void free(Memory memory) noexcept override {
-    --live_;
     spare_.push_back(memory);
   }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
-    ++launches_;
     for (CopySegment const& segment : segments) {
       write(segment.destination, segment.bytes);
     }
     return inner_->copy(segments, stream);
   }
   Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
-    ++launches_;
     for (FillSegment const& segment : segments) {
       write(segment.destination, segment.bytes);
     }
     return inner_->fill(segments, stream);
   }
   Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
-    ++launches_;
     kernel.accesses(parameters, *this);
     return inner_->launch(kernel, parameters, stream);
   }
@@ -106,7 +98,6 @@ class Recorder final : public Device, private AccessSink {
     ranges_.push_back({static_cast<std::byte const*>(base), bytes});
   }
   Memory hand_out(Memory memory) noexcept {
-    ++live_;
     if (memory.kind == MemoryKind::kDevice) {
       std::memset(memory.base, kPoisonByte, memory.bytes);
     }
@@ -116,8 +107,6 @@ class Recorder final : public Device, private AccessSink {
   std::unique_ptr<Device> inner_;
   std::vector<WrittenRange> ranges_;
   std::vector<Memory> spare_;
-  std::uint64_t live_ = 0;
-  std::uint64_t launches_ = 0;
 };
 
 }  // namespace holdfast::model
