@@ -156,7 +156,7 @@ void Runner::bind_planes() {
       continue;
     }
     plane.index = index;
-    plane.reference = model::reference_plane(plane.info.kind);
+    plane.reference = model::AllReferences::find(plane.info.kind);
     for (std::uint32_t const layer : plane.info.layers) {
       if (plane.reference != nullptr) {
         plane.model_planes.push_back(model_.shape().find(plane.info.kind, layer));

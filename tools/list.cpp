@@ -16,24 +16,15 @@
 namespace holdfast::tools {
 namespace {
 
-/// Counts the planes that a layer's spec makes.
-struct PlaneCounter {
-  std::map<PlaneKind, std::uint32_t>& counts;
-
-  void operator()(AttentionKvSpec const& /*spec*/) const { ++counts[PlaneKind::kAttentionKv]; }
-  void operator()(LatentSpec const& /*spec*/) const { ++counts[PlaneKind::kLatent]; }
-  void operator()(IndexerSpec const& /*spec*/) const {
-    ++counts[PlaneKind::kPoolKeys];
-    ++counts[PlaneKind::kTailRing];
-  }
-  void operator()(RecurrentSpec const& /*spec*/) const { ++counts[PlaneKind::kRecurrent]; }
-};
-
 Json planes_of(Layout const& layout) {
   std::map<PlaneKind, std::uint32_t> counts;
   for (Layer const& layer : layout.layers) {
     for (PlaneSpec const& spec : layer.planes) {
-      std::visit(PlaneCounter{counts}, spec);
+      std::visit(
+          [&](auto const& known) {
+            known.describe([&](auto const& described) { ++counts[described.kind]; });
+          },
+          spec);
     }
   }
   Json planes = Json::object();

@@ -32,78 +32,89 @@ std::string join(std::vector<std::string> const& words) {
   return line;
 }
 
-Format read_format(JsonPlace const& plane) {
-  if (plane.has("format") && plane.at("format").string() != "f32") {
-    JsonPlace const format = plane.at("format");
-    format.refuse("unknown format " + in_quotes(format.string()) + " (known: f32)");
+/// Key of a field: "latent.width" is read from the key "width".
+std::string_view key_of(std::string_view field) {
+  return field.substr(field.find('.') + 1);
+}
+
+/// Lists the keys of a spec.
+struct KeyCollector {
+  std::vector<std::string_view> required{"kind"};
+  std::vector<std::string_view> extra;
+
+  void size(char const* field, std::uint32_t /*value*/) { required.push_back(key_of(field)); }
+  void optional(char const* field, std::uint32_t /*value*/) { extra.push_back(key_of(field)); }
+  void sizes(char const* field, std::vector<std::uint32_t> const& /*value*/) {
+    extra.push_back(key_of(field));
   }
-  return Format::kF32;
-}
-
-PlaneSpec read_attention_kv(JsonPlace const& plane) {
-  plane.expect_object({"kind", "heads", "head_dim"}, {"format"});
-  return AttentionKvSpec{.heads = plane.at("heads").number(),
-                         .head_dim = plane.at("head_dim").number(),
-                         .format = read_format(plane)};
-}
-
-PlaneSpec read_latent(JsonPlace const& plane) {
-  plane.expect_object({"kind", "width"}, {"format"});
-  return LatentSpec{.width = plane.at("width").number(), .format = read_format(plane)};
-}
-
-PlaneSpec read_indexer(JsonPlace const& plane) {
-  plane.expect_object({"kind", "index_width", "pool", "key_width", "ring_rows"}, {});
-  return IndexerSpec{.index_width = plane.at("index_width").number(),
-                     .pool = plane.at("pool").number(),
-                     .key_width = plane.at("key_width").number(),
-                     .ring_rows = plane.at("ring_rows").number()};
-}
-
-// Either half may be missing; holdfast::validate refuses a half that is incomplete.
-PlaneSpec read_recurrent(JsonPlace const& plane) {
-  plane.expect_object({"kind"}, {"conv_segments", "kernel", "heads", "d_k", "d_v"});
-  RecurrentSpec spec;
-  if (plane.has("conv_segments")) {
-    JsonPlace const segments = plane.at("conv_segments");
-    std::size_t const count = segments.expect_array();
-    for (std::size_t i = 0; i < count; ++i) {
-      spec.conv_segments.push_back(segments.at(i).number());
-    }
-  }
-  spec.kernel = plane.number_or("kernel", spec.kernel);
-  spec.heads = plane.number_or("heads", spec.heads);
-  spec.d_k = plane.number_or("d_k", spec.d_k);
-  spec.d_v = plane.number_or("d_v", spec.d_v);
-  return spec;
-}
-
-struct PlaneReader {
-  std::string_view kind;
-  PlaneSpec (*read)(JsonPlace const& plane);
+  void format(char const* field, Format /*value*/) { extra.push_back(key_of(field)); }
 };
 
-constexpr std::array<PlaneReader, 4> kPlaneReaders = {{{"attention_kv", read_attention_kv},
-                                                       {"latent", read_latent},
-                                                       {"indexer", read_indexer},
-                                                       {"recurrent", read_recurrent}}};
+/// Reads a spec's fields; holdfast::validate refuses what does not go together.
+struct FieldReader {
+  JsonPlace const& plane;
+
+  void size(char const* field, std::uint32_t& value) const {
+    value = plane.at(key_of(field)).number();
+  }
+  void optional(char const* field, std::uint32_t& value) const {
+    value = plane.number_or(key_of(field), value);
+  }
+  void sizes(char const* field, std::vector<std::uint32_t>& values) const {
+    if (!plane.has(key_of(field))) {
+      return;
+    }
+    JsonPlace const list = plane.at(key_of(field));
+    std::size_t const count = list.expect_array();
+    for (std::size_t i = 0; i < count; ++i) {
+      values.push_back(list.at(i).number());
+    }
+  }
+  void format(char const* field, Format& value) const {
+    if (!plane.has(key_of(field))) {
+      return;
+    }
+    JsonPlace const named = plane.at(key_of(field));
+    std::vector<std::string> known;
+    for (std::uint32_t i = 0; i < kFormatCount; ++i) {
+      known.emplace_back(name_of(static_cast<Format>(i)));
+      if (named.string() == known.back()) {
+        value = static_cast<Format>(i);
+        return;
+      }
+    }
+    named.refuse("unknown format " + in_quotes(named.string()) + " (known: " + join(known) + ")");
+  }
+};
+
+template <std::size_t I = 0>
+PlaneSpec read_plane(JsonPlace const& plane, std::size_t layer, std::vector<std::string> known) {
+  JsonPlace const kind = plane.at("kind");
+  if constexpr (I < std::variant_size_v<PlaneSpec>) {
+    using Spec = std::variant_alternative_t<I, PlaneSpec>;
+    if (kind.string() != Spec::kName) {
+      known.emplace_back(Spec::kName);
+      return read_plane<I + 1>(plane, layer, std::move(known));
+    }
+    Spec spec;
+    KeyCollector keys;
+    Spec::fields(spec, keys);
+    plane.expect_object(keys.required, keys.extra);
+    Spec::fields(spec, FieldReader{plane});
+    return spec;
+  } else {
+    kind.refuse("layer " + std::to_string(layer) + " has a plane of unknown kind " +
+                in_quotes(kind.string()) + did_you_mean(kind.string(), known) +
+                "; known: " + join(known));
+  }
+}
 
 PlaneSpec read_plane(JsonPlace const& plane, std::size_t layer) {
   plane.expect_object();
   if (!plane.has("kind")) {
     plane.refuse("missing key \"kind\"");
   }
-  JsonPlace const kind = plane.at("kind");
-  std::vector<std::string> known;
-  for (PlaneReader const& reader : kPlaneReaders) {
-    if (kind.string() == reader.kind) {
-      return reader.read(plane);
-    }
-    known.emplace_back(reader.kind);
-  }
-  kind.refuse("layer " + std::to_string(layer) + " has a plane of unknown kind " +
-              in_quotes(kind.string()) + did_you_mean(kind.string(), known) +
-              "; known: " + join(known));
+  return read_plane<0>(plane, layer, {});
 }
 
 /// Unrolls layer groups; for each layer it keeps the JSON path of the item that made it.

@@ -153,8 +153,8 @@ void JsonPlace::expect_object() const {
   }
 }
 
-void JsonPlace::expect_object(std::initializer_list<std::string_view> required,
-                              std::initializer_list<std::string_view> optional) const {
+void JsonPlace::expect_object(std::vector<std::string_view> const& required,
+                              std::vector<std::string_view> const& optional) const {
   expect_object();
   std::vector<std::string> known(required.begin(), required.end());
   known.insert(known.end(), optional.begin(), optional.end());

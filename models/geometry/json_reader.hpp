@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace holdfast::model {
 
@@ -27,8 +27,8 @@ class JsonPlace {
       : value_{&value}, origin_{&origin} {}
 
   /// Refuses anything but an object that has all of `required` and nothing beside `optional`.
-  void expect_object(std::initializer_list<std::string_view> required,
-                     std::initializer_list<std::string_view> optional) const;
+  void expect_object(std::vector<std::string_view> const& required,
+                     std::vector<std::string_view> const& optional) const;
   /// Refuses anything but an object.
   void expect_object() const;
   /// Refuses anything but an array, and gives its length.

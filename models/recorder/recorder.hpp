@@ -54,9 +54,7 @@ class Recorder final : public Device, private AccessSink {
     auto memory = inner_->allocate(bytes, kind);
     return memory ? hand_out(*memory) : Result<Memory>{memory.error()};
   }
-  void free(Memory memory) noexcept override {
-    spare_.push_back(memory);
-  }
+  void free(Memory memory) noexcept override { spare_.push_back(memory); }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
     for (CopySegment const& segment : segments) {
       write(segment.destination, segment.bytes);

@@ -16,62 +16,39 @@ std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) {
   return (a + b - 1) / b;
 }
 
-/// Reads one plane spec into the shape; one overload a spec.
-struct ShapeReader {
+/// Takes the planes of one layer into the shape.
+struct LayerShape {
   ModelShape& shape;
   std::uint32_t layer;
 
-  void operator()(AttentionKvSpec const& spec) const {
-    add({.kind = PlaneKind::kAttentionKv,
-         .layer = layer,
-         .elements = 2 * spec.heads * spec.head_dim,
-         .parts = 2},
-        kRingLimit);
-  }
-  void operator()(LatentSpec const& spec) const {
-    add({.kind = PlaneKind::kLatent, .layer = layer, .elements = spec.width}, kRingLimit);
-  }
-  void operator()(IndexerSpec const& spec) const {
-    std::uint32_t ring = 0;
-    while (ring < shape.rings.size() &&
-           (shape.rings[ring].pool != spec.pool || shape.rings[ring].rows != spec.ring_rows)) {
-      ++ring;
-    }
-    if (ring == shape.rings.size()) {
-      if (ring == kRingLimit) {
-        throw InputError("layout: more than 4 different tail rings are not modelled");
-      }
-      shape.rings.push_back({spec.pool, spec.ring_rows});
-    }
-    PlaneShape plane{.kind = PlaneKind::kPoolKeys,
-                     .layer = layer,
-                     .elements = spec.key_width,
-                     .pool = spec.pool,
-                     .key_width = spec.key_width,
-                     .ring_rows = spec.ring_rows};
-    add(plane, ring);
-    plane.kind = PlaneKind::kTailRing;
-    plane.elements = spec.index_width;
-    add(plane, ring);
-  }
-  void operator()(RecurrentSpec const& spec) const {
-    StateShape state{.layer = layer, .heads = spec.heads, .d_k = spec.d_k, .d_v = spec.d_v};
-    for (std::uint32_t const segment : spec.conv_segments) {
-      state.channels += segment;
-    }
-    state.window = state.channels == 0 ? 0 : spec.kernel - 1;
-    shape.states.push_back(state);
-    shape.state_offsets.push_back(shape.state_elements);
-    shape.state_elements += state.elements();
-  }
-
-  void add(PlaneShape const& plane, std::uint32_t ring) const {
+  void add_rows(PlaneShape plane) const {
+    plane.layer = layer;
     if (plane.elements > kWidestRow) {
       throw InputError("layout: layer " + std::to_string(layer) +
                        ": rows of more than 4096 elements are not modelled");
     }
     shape.planes.push_back(plane);
-    shape.ring_of_plane.push_back(ring);
+    shape.ring_of_plane.push_back(plane.ring_rows == 0 ? kRingLimit : ring_of(plane));
+  }
+  void add_state(StateShape state) const {
+    state.layer = layer;
+    shape.states.push_back(state);
+    shape.state_offsets.push_back(shape.state_elements);
+    shape.state_elements += state.elements();
+  }
+  [[nodiscard]] std::uint32_t ring_of(PlaneShape const& plane) const {
+    std::uint32_t ring = 0;
+    while (ring < shape.rings.size() &&
+           (shape.rings[ring].pool != plane.pool || shape.rings[ring].rows != plane.ring_rows)) {
+      ++ring;
+    }
+    if (ring == kRingLimit) {
+      throw InputError("layout: more than 4 different tail rings are not modelled");
+    }
+    if (ring == shape.rings.size()) {
+      shape.rings.push_back({plane.pool, plane.ring_rows});
+    }
+    return ring;
   }
 };
 
@@ -92,7 +69,8 @@ ModelShape make_model_shape(Layout const& layout) {
   shape.page_rows = layout.page_rows;
   for (std::uint32_t layer = 0; layer < layout.layers.size(); ++layer) {
     for (PlaneSpec const& spec : layout.layers[layer].planes) {
-      std::visit(ShapeReader{shape, layer}, spec);
+      LayerShape owner{shape, layer};
+      std::visit([&](auto const& known) { AllReferences::read(known, owner); }, spec);
     }
   }
   return shape;

@@ -7,66 +7,28 @@
 #pragma once
 
 #include <cstdint>
+#include <holdfast/planes/spec.hpp>
 #include <holdfast/result.hpp>
+#include <iterator>
 #include <variant>
 #include <vector>
 
 namespace holdfast {
 
-/// The plane kinds. The class of a kind decides its rollback rule.
-enum class PlaneKind : std::uint8_t {
-  kAttentionKv,  ///< append-only: K and V rows
-  kLatent,       ///< append-only: MLA latent rows
-  kPoolKeys,     ///< derived-final: one key for each complete index pool
-  kTailRing,     ///< windowed: the raw indexer rows that are still needed
-  kRecurrent,    ///< accumulator: conv window and ssm state
-};
+namespace detail {
+template <typename First, typename... Rest>
+using VariantOfRest = std::variant<Rest...>;
+}  // namespace detail
+
+/// What a layer may own: one alternative a plane spec, in the order of the list.
+#define HOLDFAST_PLANE_SPEC(spec, ...) , spec
+using PlaneSpec = detail::VariantOfRest<void HOLDFAST_PLANE_SPECS(HOLDFAST_PLANE_SPEC)>;
+#undef HOLDFAST_PLANE_SPEC
 
 /// Number of plane kinds.
-inline constexpr std::uint32_t kPlaneKindCount = 5;
-
-/// Name of a kind as it is written in messages and traces, e.g. "attention_kv".
-[[nodiscard]] char const* name_of(PlaneKind kind) noexcept;
-
-/// Element format of a plane.
-enum class Format : std::uint8_t { kF32 };
-
-/// Full attention: each token adds one row [2, heads, head_dim], keys first, then values.
-struct AttentionKvSpec {
-  std::uint32_t heads = 0;     ///< KV heads; divides over the ranks
-  std::uint32_t head_dim = 0;  ///< elements
-  Format format = Format::kF32;
-};
-
-/// Multi-head latent attention: each token adds one row [width].
-struct LatentSpec {
-  std::uint32_t width = 0;  ///< elements
-  Format format = Format::kF32;
-};
-
-/// Sparse indexer: each token adds one row [index_width] = [value | gate], each `key_width` wide;
-/// every `pool` rows are summarised by one pool key [key_width]. Owns two planes: pool keys and
-/// tail ring.
-struct IndexerSpec {
-  std::uint32_t index_width = 0;  ///< elements; 2 * key_width
-  std::uint32_t pool = 0;         ///< rows that one key summarises; at least 2
-  std::uint32_t key_width = 0;    ///< elements
-  std::uint32_t ring_rows =
-      0;  ///< R: a multiple of pool and of page_rows, at least pool - 1 + max(1, largest round)
-};
-
-/// Recurrent layer (GDN, KDA, Mamba): conv window [sum of segments, kernel - 1] and ssm state
-/// [heads, d_k, d_v], f32. Either part may be absent (kernel 0, or heads 0), not both.
-struct RecurrentSpec {
-  std::vector<std::uint32_t> conv_segments;  ///< channels of each segment (q, k, v or x, B, C);
-                                             ///< each divides over the ranks
-  std::uint32_t kernel = 0;  ///< conv kernel width; the window keeps kernel - 1 inputs
-  std::uint32_t heads = 0;   ///< ssm heads; divides over the ranks
-  std::uint32_t d_k = 0;     ///< elements
-  std::uint32_t d_v = 0;     ///< elements
-};
-
-using PlaneSpec = std::variant<AttentionKvSpec, LatentSpec, IndexerSpec, RecurrentSpec>;
+#define HOLDFAST_PLANE_KIND_COUNT(spec, ...) +std::size(spec::kPlanes)
+inline constexpr std::uint32_t kPlaneKindCount = 0 HOLDFAST_PLANE_SPECS(HOLDFAST_PLANE_KIND_COUNT);
+#undef HOLDFAST_PLANE_KIND_COUNT
 
 /// One model layer; it may own several planes, or none (an MLP).
 struct Layer {
@@ -97,9 +59,6 @@ struct Layout {
   std::uint32_t chunk_pages = 64;  ///< page ids of a chunk
   std::uint32_t ranks = 1;         ///< tensor-parallel ranks
 };
-
-/// Largest value of any size field of a layout; keeps every byte count inside 63 bits.
-inline constexpr std::uint32_t kLargestSize = 1U << 24U;
 
 /// Checks a layout whole.
 ///

@@ -94,7 +94,7 @@ Status Core::create_planes() noexcept {
                       .strip_bytes = known.strip_bytes,
                       .strips = is_slot ? 1 : known.layer_count * known.parts,
                       .row_bytes = is_slot ? planes::kSlotRowBytes : known.row_bytes});
-    planes::emplace_plane(planes_[index], static_cast<std::uint32_t>(known.kind));
+    planes::emplace_plane(planes_[index], known.rule);
     bool const created =
         std::visit([&](auto& plane) { return plane.create(plan_, index, place); }, planes_[index]);
     if (!created) {
@@ -217,12 +217,12 @@ Result<HandleId> Core::create_sequence(Stream stream) noexcept {
   }
   Error lacking{};
   bool enough = true;
-  for_each_plane([&](std::uint32_t /*index*/, auto const& plane) {
+  for_each_plane([&](std::uint32_t index, auto const& plane) {
     if (enough && plane.need_to_start() > plane.available()) {
       enough = false;
       lacking = Error{.code = ErrorCode::kExhausted,
                       .text = "not enough free storage for a new sequence",
-                      .subject = name_of(plane.kKind),
+                      .subject = name_of(plan_.classes[index].kind),
                       .got = plane.need_to_start(),
                       .limit = plane.available()};
     }

@@ -193,7 +193,7 @@ class Core {
   [[nodiscard]] Status launch_indexer(std::uint32_t index,
                                       planes::WriteRowsParameters const& rows,
                                       std::uint32_t ring_plane,
-                                      std::uint32_t layer,
+                                      std::uint32_t ring_index,
                                       Stream stream) noexcept;
   [[nodiscard]] RowsView make_view(std::uint32_t index,
                                    std::uint32_t plane,

@@ -33,8 +33,8 @@ Result<HandleId> Core::snapshot(HandleId id) noexcept {
   SnapshotRecord& held = snapshots_[index];
   held.live = true;
   held.position = sequences_[id.index].position;
-  for_each_plane([&](std::uint32_t /*index*/, auto& plane) {
-    if (!snapshot_forgets(plane.kKind)) {
+  for_each_plane([&](std::uint32_t plane_index, auto& plane) {
+    if (!snapshot_forgets(plan_.classes[plane_index].kind)) {
       plane.hold(id.index, index);
     }
   });
@@ -44,8 +44,8 @@ Result<HandleId> Core::snapshot(HandleId id) noexcept {
 
 void Core::load_planes(std::uint32_t snapshot, std::uint32_t index, LoadKind kind) noexcept {
   step_.clear();
-  for_each_plane([&](std::uint32_t /*index*/, auto& plane) {
-    if (!snapshot_forgets(plane.kKind)) {
+  for_each_plane([&](std::uint32_t plane_index, auto& plane) {
+    if (!snapshot_forgets(plan_.classes[plane_index].kind)) {
       plane.load(snapshot, owner_of(index), kind, step_);
     }
   });
@@ -148,8 +148,8 @@ Status Core::release(HandleId id, Stream /*stream*/) noexcept {
 
 Status Core::drop_snapshot(HandleId snapshot) noexcept {
   HOLDFAST_TRY(check_snapshot(snapshot));
-  for_each_plane([&](std::uint32_t /*index*/, auto& plane) {
-    if (!snapshot_forgets(plane.kKind)) {
+  for_each_plane([&](std::uint32_t plane_index, auto& plane) {
+    if (!snapshot_forgets(plan_.classes[plane_index].kind)) {
       plane.drop(snapshot.index);
     }
   });

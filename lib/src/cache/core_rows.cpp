@@ -76,7 +76,7 @@ Status Core::check_items(std::span<ItemRequest const> items, bool is_step) noexc
 /// Whether all items fit together; names the first that does not.
 Status Core::check_storage(std::span<ItemRequest const> items, bool is_step) const noexcept {
   Status answer;
-  for_each_plane([&](std::uint32_t /*index*/, auto const& plane) {
+  for_each_plane([&](std::uint32_t plane_index, auto const& plane) {
     std::uint64_t need = 0;
     for (std::uint32_t i = 0; i < items.size() && answer; ++i) {
       if (items[i].id.index == 0) {
@@ -86,7 +86,7 @@ Status Core::check_storage(std::span<ItemRequest const> items, bool is_step) con
       if (need > plane.available()) {
         answer = Error{.code = ErrorCode::kExhausted,
                        .text = "not enough free pages or slots",
-                       .subject = name_of(plane.kKind),
+                       .subject = name_of(plan_.classes[plane_index].kind),
                        .item = is_step ? static_cast<std::int32_t>(i) : -1,
                        .got = static_cast<std::int64_t>(need),
                        .limit = plane.available()};
@@ -182,7 +182,7 @@ Status Core::write_rows(HandleId id,
   if (known == nullptr) {
     return invalid("plane", "the layer has no plane of this kind", layer);
   }
-  if (known->page_rows == 0 || kind == PlaneKind::kPoolKeys) {
+  if (known->page_rows == 0 || known->derived) {
     return invalid("plane", "has no rows to write: states go through state(), pool keys are built");
   }
   std::uint32_t& written = written_[cell(id.index, plane, layer_index)];
@@ -204,8 +204,8 @@ Status Core::write_rows(HandleId id,
   }
   written = std::max(written, rows.first + rows.count);
   Status launched;
-  if (kind == PlaneKind::kTailRing) {
-    launched = launch_indexer(id.index, rows, plane, layer, stream);
+  if (known->rule == PlaneRule::kRing) {
+    launched = launch_indexer(id.index, rows, plane, layer_index, stream);
   } else {
     rows.view = make_view(id.index, plane, layer_index);
     launched = device_.launch(planes::kWriteRowsKernel, &rows, stream);
@@ -219,16 +219,14 @@ Status Core::write_rows(HandleId id,
 Status Core::launch_indexer(std::uint32_t index,
                             planes::WriteRowsParameters const& rows,
                             std::uint32_t ring_plane,
-                            std::uint32_t layer,
+                            std::uint32_t ring_index,
                             Stream stream) noexcept {
   SequenceRecord& record = sequences_[index];
-  std::uint32_t ring_index = 0;
+  storage::ClassPlan const& ring = plan_.classes[ring_plane];
   std::uint32_t key_index = 0;
-  std::uint32_t ignored = 0;
   std::uint32_t key_plane = 0;
-  static_cast<void>(plan_.find(PlaneKind::kTailRing, layer, &ring_index, &ignored));
   storage::ClassPlan const* const keys =
-      plan_.find(PlaneKind::kPoolKeys, layer, &key_index, &key_plane);
+      plan_.find_derived(plan_.layers_of(ring)[ring_index], &key_index, &key_plane);
   HOLDFAST_ASSERT(keys != nullptr);
   // Keys built from a view at the end of a handle cover the kept rows only.
   std::uint32_t const written =
@@ -259,10 +257,10 @@ Result<RowsView> Core::rows_view(HandleId id,
   std::uint32_t layer_index = 0;
   std::uint32_t plane = 0;
   storage::ClassPlan const* const known = plan_.find(kind, layer, &layer_index, &plane);
-  if (known == nullptr || known->page_rows == 0 || kind == PlaneKind::kPoolKeys) {
+  if (known == nullptr || known->page_rows == 0 || known->derived) {
     return invalid("plane", "the layer has no rows of this kind to write", layer);
   }
-  if (kind == PlaneKind::kTailRing &&
+  if (known->rule == PlaneRule::kRing &&
       record.rows > known->ring_rows - record.position % known->pool) {
     return invalid("plane",
                    "a view on a ring cannot take this many rows; use write()",
@@ -304,8 +302,8 @@ Result<std::uint32_t> Core::open_rows(HandleId id, std::uint64_t ticket) const n
 Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexcept {
   for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
-    if (known.kind == PlaneKind::kPoolKeys) {
-      continue;  // derived
+    if (known.derived) {
+      continue;
     }
     for (std::uint32_t i = 0; i < known.layer_count; ++i) {
       if (written_[cell(index, plane, i)] < keep) {
@@ -324,15 +322,11 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
 Status Core::build_viewed_keys(std::uint32_t index, std::uint32_t keep, Stream stream) noexcept {
   for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
-    for (std::uint32_t i = 0;
-         keep != 0 && known.kind == PlaneKind::kTailRing && i < known.layer_count;
+    for (std::uint32_t i = 0; keep != 0 && known.rule == PlaneRule::kRing && i < known.layer_count;
          ++i) {
       if (viewed_[cell(index, plane, i)] != 0) {
-        HOLDFAST_TRY(launch_indexer(index,
-                                    {.view = {}, .source = nullptr, .first = 0, .count = keep},
-                                    plane,
-                                    plan_.layers_of(known)[i],
-                                    stream));
+        HOLDFAST_TRY(launch_indexer(
+            index, {.view = {}, .source = nullptr, .first = 0, .count = keep}, plane, i, stream));
       }
     }
   }

@@ -10,6 +10,8 @@ namespace holdfast::internal::planes {
 /// Rows in pages, shared by reference, copied on write.
 class PagedPlane {
  public:
+  static constexpr PlaneRule kRule = PlaneRule::kPaged;
+
   [[nodiscard]] bool create(Plan const& plan,
                             std::uint32_t plane,
                             PlaneMemory const& memory) noexcept;

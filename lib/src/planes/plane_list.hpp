@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of planes: one line a plane. Everything else is derived from it.
+// The list of planes: one class for each rule of storage. A plane kind names its rule in its spec
+// (holdfast/planes/), so that most kinds need no class of their own.
 #pragma once
 
 #include <variant>
 
-#include "planes/attention_kv_plane.hpp"
-#include "planes/latent_plane.hpp"
-#include "planes/pool_keys_plane.hpp"
+#include "planes/paged_plane.hpp"
 #include "planes/recurrent_plane.hpp"
 #include "planes/tail_ring_plane.hpp"
 
@@ -19,32 +18,27 @@ struct TypeList {
   using Any = std::variant<P...>;
 };
 
-/// In the order of PlaneKind.
-using AllPlanes = TypeList<AttentionKvPlane,  //
-                           LatentPlane,
-                           PoolKeysPlane,
-                           TailRingPlane,
-                           RecurrentPlane>;
+/// In the order of PlaneRule.
+using AllPlanes = TypeList<PagedPlane, TailRingPlane, RecurrentPlane>;
 
 template <typename... P>
 constexpr bool all_are_planes(TypeList<P...> /*list*/) noexcept {
   return (require_plane<P>() && ...);
 }
 static_assert(all_are_planes(AllPlanes{}));
-static_assert(AllPlanes::kCount == kPlaneKindCount, "every plane kind has a plane");
 
-/// Storage for a plane of any kind.
+/// Storage for a plane of any rule.
 using AnyPlane = AllPlanes::Any;
 
-/// Makes `any` a plane of the kind whose index in the list is `kind`.
+/// Makes `any` a plane of `rule`.
 template <std::uint32_t I = 0>
-void emplace_plane(AnyPlane& any, std::uint32_t kind) noexcept {
+void emplace_plane(AnyPlane& any, PlaneRule rule) noexcept {
   if constexpr (I < AllPlanes::kCount) {
-    if (I == kind) {
+    static_assert(std::variant_alternative_t<I, AnyPlane>::kRule == static_cast<PlaneRule>(I));
+    if (rule == static_cast<PlaneRule>(I)) {
       any.emplace<I>();
-      static_assert(std::variant_alternative_t<I, AnyPlane>::kKind == static_cast<PlaneKind>(I));
     } else {
-      emplace_plane<I + 1>(any, kind);
+      emplace_plane<I + 1>(any, rule);
     }
   }
 }

@@ -12,6 +12,7 @@ bool RecurrentPlane::create(Plan const& plan,
                             std::uint32_t plane,
                             PlaneMemory const& memory) noexcept {
   plane_ = plane;
+  name_ = name_of(plan.classes[plane].kind);
   states_ = plan.states.span(0, plan.state_count);
   column_limit_ = std::max(1U, plan.largest_round);
   return slots_.create(memory.pages, plan.classes[plane].page_bytes, plan.classes[plane].pages) &&
@@ -103,7 +104,7 @@ Status RecurrentPlane::can_truncate(std::uint32_t sequence, std::uint32_t length
   }
   return Error{.code = ErrorCode::kRefused,
                .text = "a recurrent state cannot be shortened; roll back to a snapshot",
-               .subject = name_of(kKind),
+               .subject = name_,
                .got = length,
                .limit = sequences_[sequence].length};
 }

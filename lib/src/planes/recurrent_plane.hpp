@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kSlotRowBytes = 4;
 /// Slots, shared by reference; there is no way to shorten one.
 class RecurrentPlane {
  public:
-  static constexpr PlaneKind kKind = PlaneKind::kRecurrent;
+  static constexpr PlaneRule kRule = PlaneRule::kSlot;
 
   [[nodiscard]] bool create(Plan const& plan,
                             std::uint32_t plane,
@@ -67,6 +67,7 @@ class RecurrentPlane {
   base::FixedArray<std::uint32_t> columns_;  // [sequence_limit, column_limit]
   std::span<StateInfo const> states_;
   std::uint32_t column_limit_ = 0;
+  char const* name_ = "";  // of the plane kind, for messages
   std::uint32_t plane_ = 0;
 };
 

@@ -13,6 +13,7 @@ bool TailRingPlane::create(Plan const& plan,
                            PlaneMemory const& memory) noexcept {
   storage::ClassPlan const& known = plan.classes[plane];
   plane_ = plane;
+  name_ = name_of(known.kind);
   entries_ = known.entries;
   page_rows_ = known.page_rows;
   ring_rows_ = known.ring_rows;
@@ -231,7 +232,7 @@ Status TailRingPlane::can_truncate(std::uint32_t sequence, std::uint32_t length)
   }
   return Error{.code = ErrorCode::kRefused,
                .text = "the rows of the open pool are no longer resident; roll back to a snapshot",
-               .subject = name_of(kKind),
+               .subject = name_,
                .got = open_pool(length),
                .limit = known.lo};
 }

@@ -16,7 +16,7 @@ namespace holdfast::internal::planes {
 /// A window over the last rows.
 class TailRingPlane {
  public:
-  static constexpr PlaneKind kKind = PlaneKind::kTailRing;
+  static constexpr PlaneRule kRule = PlaneRule::kRing;
 
   [[nodiscard]] bool create(Plan const& plan,
                             std::uint32_t plane,
@@ -94,6 +94,7 @@ class TailRingPlane {
   base::FixedArray<Held> snapshots_;
   base::FixedArray<std::uint32_t> tables_;  // [sequence_limit, entries]
   std::uint32_t* device_table_ = nullptr;
+  char const* name_ = "";  // of the plane kind, for messages
   std::uint32_t plane_ = 0;
   std::uint32_t entries_ = 0;
   std::uint32_t page_rows_ = 0;

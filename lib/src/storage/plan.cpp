@@ -3,8 +3,8 @@
 #include "storage/plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 
+#include "storage/layout_check.hpp"
 #include "storage/step.hpp"
 
 namespace holdfast::internal::storage {
@@ -18,182 +18,7 @@ Error refuse(std::int64_t layer,
              char const* text,
              std::int64_t got = 0,
              std::int64_t limit = 0) {
-  return Error{.code = ErrorCode::kInvalidArgument,
-               .text = text,
-               .subject = field,
-               .layer = static_cast<std::int32_t>(layer),
-               .got = got,
-               .limit = limit};
-}
-
-Status check_size(std::int64_t layer, char const* field, std::uint32_t value) {
-  if (value == 0) {
-    return refuse(layer, field, "must not be 0");
-  }
-  if (value > kLargestSize) {
-    return refuse(layer, field, "is larger than any size may be", value, kLargestSize);
-  }
-  return {};
-}
-
-Status check_divides(std::int64_t layer,
-                     char const* field,
-                     std::uint32_t value,
-                     std::uint32_t ranks) {
-  if (value % ranks != 0) {
-    return refuse(layer, field, "does not divide over the ranks", value, ranks);
-  }
-  return {};
-}
-
-/// Checks one plane's fields against the layout; one overload a spec.
-struct SpecChecker {
-  Layout const& layout;
-  std::int64_t layer;
-
-  Status operator()(AttentionKvSpec const& spec) const {
-    HOLDFAST_TRY(check_size(layer, "attention_kv.heads", spec.heads));
-    HOLDFAST_TRY(check_size(layer, "attention_kv.head_dim", spec.head_dim));
-    HOLDFAST_TRY(check_format("attention_kv.format", spec.format));
-    return check_divides(layer, "attention_kv.heads", spec.heads, layout.ranks);
-  }
-  Status operator()(LatentSpec const& spec) const {
-    HOLDFAST_TRY(check_format("latent.format", spec.format));
-    return check_size(layer, "latent.width", spec.width);
-  }
-  Status operator()(IndexerSpec const& spec) const {
-    HOLDFAST_TRY(check_size(layer, "indexer.index_width", spec.index_width));
-    HOLDFAST_TRY(check_size(layer, "indexer.pool", spec.pool));
-    HOLDFAST_TRY(check_size(layer, "indexer.key_width", spec.key_width));
-    HOLDFAST_TRY(check_size(layer, "indexer.ring_rows", spec.ring_rows));
-    if (spec.pool == 1) {
-      return Error{.code = ErrorCode::kUnsupported,
-                   .text = "a pool of 1, where the row is the key, is not built yet",
-                   .subject = "indexer.pool",
-                   .layer = static_cast<std::int32_t>(layer)};
-    }
-    if (spec.index_width != 2 * spec.key_width) {
-      return refuse(layer,
-                    "indexer.index_width",
-                    "is not twice key_width, as [value | gate] rows are",
-                    spec.index_width,
-                    2 * std::int64_t{spec.key_width});
-    }
-    if (layout.page_rows % spec.pool != 0) {
-      return refuse(
-          layer, "page_rows", "is not a multiple of the pool", layout.page_rows, spec.pool);
-    }
-    if (spec.ring_rows % layout.page_rows != 0) {
-      return refuse(layer,
-                    "indexer.ring_rows",
-                    "is not a multiple of page_rows",
-                    spec.ring_rows,
-                    layout.page_rows);
-    }
-    std::uint32_t const least = spec.pool - 1 + std::max(1U, layout.capacity.largest_round);
-    if (spec.ring_rows < least) {
-      return refuse(layer,
-                    "indexer.ring_rows",
-                    "is less than pool - 1 + the largest round",
-                    spec.ring_rows,
-                    least);
-    }
-    return {};
-  }
-  Status operator()(RecurrentSpec const& spec) const {
-    bool const has_conv = spec.kernel != 0 || !spec.conv_segments.empty();
-    bool const has_ssm = spec.heads != 0 || spec.d_k != 0 || spec.d_v != 0;
-    if (!has_conv && !has_ssm) {
-      return refuse(layer, "recurrent", "has neither a conv window nor an ssm state");
-    }
-    if (has_conv) {
-      if (spec.kernel < 2) {
-        return refuse(layer,
-                      "recurrent.kernel",
-                      "must be at least 2, for a window of kernel - 1 inputs",
-                      spec.kernel,
-                      2);
-      }
-      HOLDFAST_TRY(check_size(layer, "recurrent.kernel", spec.kernel));
-      if (spec.conv_segments.empty()) {
-        return refuse(layer, "recurrent.conv_segments", "must not be empty when there is a kernel");
-      }
-      for (std::uint32_t const segment : spec.conv_segments) {
-        HOLDFAST_TRY(check_size(layer, "recurrent.conv_segments", segment));
-        HOLDFAST_TRY(check_divides(layer, "recurrent.conv_segments", segment, layout.ranks));
-      }
-    }
-    if (has_ssm) {
-      HOLDFAST_TRY(check_size(layer, "recurrent.heads", spec.heads));
-      HOLDFAST_TRY(check_size(layer, "recurrent.d_k", spec.d_k));
-      HOLDFAST_TRY(check_size(layer, "recurrent.d_v", spec.d_v));
-      return check_divides(layer, "recurrent.heads", spec.heads, layout.ranks);
-    }
-    return {};
-  }
-
-  Status check_format(char const* field, Format format) const {
-    if (format != Format::kF32) {
-      return refuse(layer, field, "is not a known format", static_cast<std::int64_t>(format));
-    }
-    return {};
-  }
-};
-
-Status check_layout(Layout const& layout) {
-  Capacity const& capacity = layout.capacity;
-  if (layout.layers.empty()) {
-    return refuse(-1, "layers", "must not be empty");
-  }
-  HOLDFAST_TRY(check_size(
-      -1,
-      "layers",
-      static_cast<std::uint32_t>(std::min<std::size_t>(layout.layers.size(), UINT32_MAX))));
-  HOLDFAST_TRY(check_size(-1, "page_rows", layout.page_rows));
-  HOLDFAST_TRY(check_size(-1, "chunk_pages", layout.chunk_pages));
-  HOLDFAST_TRY(check_size(-1, "ranks", layout.ranks));
-  HOLDFAST_TRY(check_size(-1, "capacity.sequences", capacity.sequences));
-  HOLDFAST_TRY(check_size(-1, "capacity.tokens", capacity.tokens));
-  std::pair<char const*, std::uint32_t> const optional[] = {
-      {"capacity.step_rows", capacity.step_rows},
-      {"capacity.largest_round", capacity.largest_round},
-      {"capacity.snapshots", capacity.snapshots},
-      {"capacity.slots", capacity.slots},
-      {"capacity.pages", capacity.pages},
-      {"capacity.ring_pages", capacity.ring_pages}};
-  for (auto const& [field, value] : optional) {
-    if (value != 0) {
-      HOLDFAST_TRY(check_size(-1, field, value));
-    }
-  }
-  bool has_plane = false;
-  for (std::size_t layer = 0; layer < layout.layers.size(); ++layer) {
-    auto const& planes = layout.layers[layer].planes;
-    for (std::size_t plane = 0; plane < planes.size(); ++plane) {
-      has_plane = true;
-      if (planes[plane].valueless_by_exception()) {
-        return refuse(static_cast<std::int64_t>(layer), "planes", "holds a plane of no kind");
-      }
-      for (std::size_t other = 0; other < plane; ++other) {
-        if (planes[other].index() == planes[plane].index()) {
-          return refuse(static_cast<std::int64_t>(layer), "planes", "holds two planes of one kind");
-        }
-      }
-      HOLDFAST_TRY(
-          std::visit(SpecChecker{layout, static_cast<std::int64_t>(layer)}, planes[plane]));
-    }
-  }
-  if (!has_plane) {
-    return refuse(-1, "layers", "own no plane at all");
-  }
-  if (layout.ranks > 1) {
-    return Error{.code = ErrorCode::kUnsupported,
-                 .text = "the layout is valid, but ranks above 1 are not built yet",
-                 .subject = "ranks",
-                 .got = layout.ranks,
-                 .limit = 1};
-  }
-  return {};
+  return LayerRules{.layer = static_cast<std::int32_t>(layer)}.refuse(field, text, got, limit);
 }
 
 /// Multiplies sizes and remembers whether any product left 62 bits.
@@ -245,8 +70,17 @@ class Planner {
     for (std::uint32_t kind = 0; kind < kPlaneKindCount; ++kind) {
       for (layer_ = 0; layer_ < layer_count; ++layer_) {
         for (PlaneSpec const& spec : layout_.layers[layer_].planes) {
-          HOLDFAST_TRY(std::visit(
-              [&](auto const& known) { return add(known, static_cast<PlaneKind>(kind)); }, spec));
+          Status answer;
+          std::visit(
+              [&](auto const& known) {
+                known.describe([&](auto const& described) {
+                  if (answer && described.kind == static_cast<PlaneKind>(kind)) {
+                    answer = add(described);
+                  }
+                });
+              },
+              spec);
+          HOLDFAST_TRY(answer);
         }
       }
     }
@@ -266,50 +100,15 @@ class Planner {
     return {};
   }
 
-  Status add(AttentionKvSpec const& spec, PlaneKind kind) noexcept {
-    if (kind != PlaneKind::kAttentionKv) {
-      return {};
-    }
-    std::uint64_t const part = std::uint64_t{spec.heads} * spec.head_dim;
-    return join(
-        kind,
-        {.row_elements = 2 * part, .parts = 2, .unit_tokens = 1, .discriminator = spec.heads});
-  }
-  Status add(LatentSpec const& spec, PlaneKind kind) noexcept {
-    return kind == PlaneKind::kLatent ? join(kind, {.row_elements = spec.width}) : Status{};
-  }
-  Status add(IndexerSpec const& spec, PlaneKind kind) noexcept {
-    if (kind == PlaneKind::kPoolKeys) {
-      return join(kind,
-                  {.row_elements = spec.key_width,
-                   .unit_tokens = spec.pool,
-                   .discriminator = spec.ring_rows,
-                   .pool = spec.pool,
-                   .key_width = spec.key_width});
-    }
-    if (kind == PlaneKind::kTailRing) {
-      return join(kind,
-                  {.row_elements = spec.index_width,
-                   .discriminator = spec.ring_rows,
-                   .pool = spec.pool,
-                   .key_width = spec.key_width,
-                   .ring_rows = spec.ring_rows});
-    }
-    return {};
-  }
-  Status add(RecurrentSpec const& spec, PlaneKind kind) noexcept {
-    if (kind != PlaneKind::kRecurrent) {
-      return {};
-    }
-    HOLDFAST_TRY(join(kind, {}));
+  Status add(RowsDescription const& rows) noexcept { return join(rows); }
+  Status add(StateDescription const& known) noexcept {
+    HOLDFAST_TRY(join({.kind = known.kind}));
     CheckedProduct product;
-    std::uint64_t const channels =
-        std::accumulate(spec.conv_segments.begin(), spec.conv_segments.end(), std::uint64_t{0});
-    std::uint32_t const window = channels == 0 ? 0 : spec.kernel - 1;
-    std::uint64_t const conv = product(channels, window);
-    std::uint64_t const ssm = product(product(spec.heads, spec.d_k), spec.d_v);
-    if (product.overflowed() || channels > UINT32_MAX || conv > UINT32_MAX || ssm > UINT32_MAX) {
-      return refuse(layer_, "recurrent", "has a state of more elements than 32 bits count");
+    std::uint64_t const conv = product(known.channels, known.window);
+    std::uint64_t const ssm = product(product(known.heads, known.d_k), known.d_v);
+    if (product.overflowed() || known.channels > UINT32_MAX || conv > UINT32_MAX ||
+        ssm > UINT32_MAX) {
+      return refuse(layer_, name_of(known.kind), "has a state of more elements than 32 bits count");
     }
     ClassPlan& slots = plan_.classes[plan_.class_count - 1];
     StateInfo& state = plan_.states[plan_.state_count];
@@ -321,38 +120,28 @@ class Planner {
              .ssm_elements = static_cast<std::uint32_t>(ssm)};
     view.conv_offset = state.conv_offset;
     view.ssm_offset = state.ssm_offset;
-    view.conv_dim = static_cast<std::uint32_t>(channels);
-    view.window = window;
-    view.heads = spec.heads;
-    view.d_k = spec.d_k;
-    view.d_v = spec.d_v;
+    view.conv_dim = static_cast<std::uint32_t>(known.channels);
+    view.window = known.window;
+    view.heads = known.heads;
+    view.d_k = known.d_k;
+    view.d_v = known.d_v;
     slots.page_bytes += (conv + ssm) * kF32Bytes;
     return {};
   }
 
-  struct Shape {
-    std::uint64_t row_elements = 0;
-    std::uint32_t parts = 1;
-    std::uint32_t unit_tokens = 1;
-    std::uint32_t discriminator = 0;  // keeps shapes of equal width apart
-    std::uint32_t pool = 0;
-    std::uint32_t key_width = 0;
-    std::uint32_t ring_rows = 0;
-  };
-
-  Status join(PlaneKind kind, Shape const& shape) noexcept {
-    if (shape.row_elements > kLargestSize) {
+  Status join(RowsDescription const& rows) noexcept {
+    if (rows.elements > kLargestSize) {
       return refuse(layer_,
-                    name_of(kind),
+                    name_of(rows.kind),
                     "has a row of more elements than any size may be",
-                    static_cast<std::int64_t>(shape.row_elements),
+                    static_cast<std::int64_t>(rows.elements),
                     kLargestSize);
     }
     std::uint32_t index = 0;
     for (; index < plan_.class_count; ++index) {
       ClassPlan const& known = plan_.classes[index];
-      if (known.kind == kind && known.row_elements == shape.row_elements &&
-          known.pool == shape.pool && discriminators_[index] == shape.discriminator) {
+      if (known.kind == rows.kind && known.row_elements == rows.elements &&
+          known.pool == rows.pool && shapes_[index] == rows.shape) {
         break;
       }
     }
@@ -364,21 +153,23 @@ class Planner {
                       index + 1,
                       kLargestClassCount);
       }
-      discriminators_[index] = shape.discriminator;
+      shapes_[index] = rows.shape;
       ClassPlan& fresh = plan_.classes[plan_.class_count++];
       fresh = {};
-      fresh.kind = kind;
-      fresh.unit_tokens = shape.unit_tokens;
-      fresh.row_elements = static_cast<std::uint32_t>(shape.row_elements);
-      fresh.parts = shape.parts;
-      fresh.row_bytes = fresh.row_elements / shape.parts * kF32Bytes;
-      fresh.ring_rows = shape.ring_rows;
-      fresh.pool = shape.pool;
-      fresh.key_width = shape.key_width;
+      fresh.kind = rows.kind;
+      fresh.rule = rule_of(rows.kind);
+      fresh.derived = rows.derived;
+      fresh.unit_tokens = rows.unit_tokens;
+      fresh.row_elements = static_cast<std::uint32_t>(rows.elements);
+      fresh.parts = rows.parts;
+      fresh.row_bytes = fresh.row_elements / rows.parts * kF32Bytes;
+      fresh.ring_rows = rows.ring_rows;
+      fresh.pool = rows.pool;
+      fresh.key_width = rows.key_width;
     }
     ClassPlan& known = plan_.classes[index];
-    plan_.entries[std::uint64_t{layer_} * kPlaneKindCount + static_cast<std::uint32_t>(kind)] = {
-        .class_plus_one = static_cast<std::uint8_t>(index + 1), .index = known.layer_count};
+    plan_.entries[std::uint64_t{layer_} * kPlaneKindCount + static_cast<std::uint32_t>(rows.kind)] =
+        {.class_plus_one = static_cast<std::uint8_t>(index + 1), .index = known.layer_count};
     ++known.layer_count;
     return {};
   }
@@ -389,7 +180,7 @@ class Planner {
     CheckedProduct product;
     std::uint64_t const holders = std::uint64_t{capacity.sequences} + capacity.snapshots;
     std::uint64_t pages = 0;
-    if (known.kind == PlaneKind::kRecurrent) {
+    if (known.rule == PlaneRule::kSlot) {
       pages = capacity.slots != 0
                   ? capacity.slots
                   : holders + product(capacity.sequences, std::max(1U, capacity.largest_round));
@@ -397,7 +188,7 @@ class Planner {
       known.page_rows = layout_.page_rows;
       known.strip_bytes = product(known.page_rows, known.row_bytes);
       known.page_bytes = product(known.strip_bytes, std::uint64_t{known.layer_count} * known.parts);
-      if (known.kind == PlaneKind::kTailRing) {
+      if (known.rule == PlaneRule::kRing) {
         known.entries = known.ring_rows / known.page_rows;
         pages = capacity.ring_pages != 0
                     ? capacity.ring_pages
@@ -436,7 +227,7 @@ class Planner {
     std::uint64_t const holders = std::uint64_t{plan_.sequence_limit} + plan_.snapshot_limit;
     for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
       ClassPlan const& known = plan_.classes[index];
-      copies += known.kind == PlaneKind::kTailRing ? 2 * std::uint64_t{known.entries} : 1;
+      copies += known.rule == PlaneRule::kRing ? 2 * std::uint64_t{known.entries} : 1;
       patches += std::uint64_t{known.entries} + 1;
       std::uint64_t const chunks = holders * ceil_div(known.entries, layout_.chunk_pages);
       if (chunks >= kLargestSize) {
@@ -469,7 +260,7 @@ class Planner {
   Layout const& layout_;
   Plan& plan_;
   std::uint32_t layer_ = 0;
-  std::array<std::uint32_t, kLargestClassCount> discriminators_{};
+  std::array<std::uint32_t, kLargestClassCount> shapes_{};
 };
 
 }  // namespace
@@ -489,6 +280,18 @@ ClassPlan const* Plan::find(PlaneKind kind,
   *index = entry.index;
   *class_index = entry.class_plus_one - 1U;
   return &classes[*class_index];
+}
+
+ClassPlan const* Plan::find_derived(std::uint32_t layer,
+                                    std::uint32_t* index,
+                                    std::uint32_t* class_index) const noexcept {
+  for (std::uint32_t kind = 0; kind < kPlaneKindCount; ++kind) {
+    ClassPlan const* const known = find(static_cast<PlaneKind>(kind), layer, index, class_index);
+    if (known != nullptr && known->derived) {
+      return known;
+    }
+  }
+  return nullptr;
 }
 
 StepLimits step_limits(Plan const& plan) noexcept {
@@ -525,22 +328,6 @@ Status make_plan(Layout const& layout, Plan& plan) noexcept {
 }  // namespace holdfast::internal::storage
 
 namespace holdfast {
-
-char const* name_of(PlaneKind kind) noexcept {
-  switch (kind) {
-    case PlaneKind::kAttentionKv:
-      return "attention_kv";
-    case PlaneKind::kLatent:
-      return "latent";
-    case PlaneKind::kPoolKeys:
-      return "pool_keys";
-    case PlaneKind::kTailRing:
-      return "tail_ring";
-    case PlaneKind::kRecurrent:
-      return "recurrent";
-  }
-  return "unknown";
-}
 
 Status validate(Layout const& layout) noexcept {
   internal::storage::Plan plan;

@@ -27,6 +27,8 @@ inline constexpr std::uint64_t kArenaAlignment = 256;
 /// One plane class: the layers of one plane kind and shape.
 struct ClassPlan {
   PlaneKind kind;
+  PlaneRule rule;
+  bool derived;               // built by the library from the ring of its layer
   std::uint32_t first_layer;  // index into Plan::layer_ids
   std::uint32_t layer_count;
   std::uint32_t unit_tokens;   // tokens that one row stands for
@@ -92,6 +94,10 @@ struct Plan {
                                       std::uint32_t layer,
                                       std::uint32_t* index,
                                       std::uint32_t* class_index) const noexcept;
+  /// The class whose rows are derived from the ring of `layer`, likewise.
+  [[nodiscard]] ClassPlan const* find_derived(std::uint32_t layer,
+                                              std::uint32_t* index,
+                                              std::uint32_t* class_index) const noexcept;
 };
 
 struct StepLimits;

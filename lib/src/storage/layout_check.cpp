@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Validation of layouts: what every layout must be; what a spec must be is in its own header.
+#include "storage/layout_check.hpp"
+
+#include <algorithm>
+
+namespace holdfast::internal::storage {
+namespace {
+
+/// Visits a spec's fields and keeps the first refusal.
+struct FieldChecker {
+  LayerRules const& rules;
+  Status answer{};
+
+  void size(char const* field, std::uint32_t value) {
+    if (answer) {
+      answer = rules.size(field, value);
+    }
+  }
+  void optional(char const* field, std::uint32_t value) {
+    if (value != 0) {
+      size(field, value);
+    }
+  }
+  void sizes(char const* /*field*/, std::vector<std::uint32_t> const& /*values*/) {}
+  void format(char const* field, Format format) {
+    if (answer && format != Format::kF32) {
+      answer = rules.refuse(field, "is not a known format", static_cast<std::int64_t>(format));
+    }
+  }
+};
+
+template <typename Spec>
+Status check_spec(Spec const& spec, LayerRules const& rules) noexcept {
+  FieldChecker checker{rules};
+  Spec::fields(spec, checker);
+  HOLDFAST_TRY(checker.answer);
+  return spec.check(rules);
+}
+
+Status check_layers(Layout const& layout, LayerRules rules) noexcept {
+  bool has_plane = false;
+  for (std::size_t layer = 0; layer < layout.layers.size(); ++layer) {
+    auto const& planes = layout.layers[layer].planes;
+    rules.layer = static_cast<std::int32_t>(layer);
+    for (std::size_t plane = 0; plane < planes.size(); ++plane) {
+      has_plane = true;
+      if (planes[plane].valueless_by_exception()) {
+        return rules.refuse("planes", "holds a plane of no kind");
+      }
+      for (std::size_t other = 0; other < plane; ++other) {
+        if (planes[other].index() == planes[plane].index()) {
+          return rules.refuse("planes", "holds two planes of one kind");
+        }
+      }
+      HOLDFAST_TRY(
+          std::visit([&](auto const& spec) { return check_spec(spec, rules); }, planes[plane]));
+    }
+  }
+  rules.layer = -1;
+  return has_plane ? Status{} : rules.refuse("layers", "own no plane at all");
+}
+
+}  // namespace
+
+Status check_layout(Layout const& layout) noexcept {
+  Capacity const& capacity = layout.capacity;
+  LayerRules const rules{.layer = -1,
+                         .ranks = layout.ranks,
+                         .page_rows = layout.page_rows,
+                         .largest_round = capacity.largest_round};
+  if (layout.layers.empty()) {
+    return rules.refuse("layers", "must not be empty");
+  }
+  std::pair<char const*, std::size_t> const needed[] = {{"layers", layout.layers.size()},
+                                                        {"page_rows", layout.page_rows},
+                                                        {"chunk_pages", layout.chunk_pages},
+                                                        {"ranks", layout.ranks},
+                                                        {"capacity.sequences", capacity.sequences},
+                                                        {"capacity.tokens", capacity.tokens}};
+  for (auto const& [field, value] : needed) {
+    HOLDFAST_TRY(
+        rules.size(field, static_cast<std::uint32_t>(std::min<std::size_t>(value, UINT32_MAX))));
+  }
+  std::pair<char const*, std::uint32_t> const optional[] = {
+      {"capacity.step_rows", capacity.step_rows},
+      {"capacity.largest_round", capacity.largest_round},
+      {"capacity.snapshots", capacity.snapshots},
+      {"capacity.slots", capacity.slots},
+      {"capacity.pages", capacity.pages},
+      {"capacity.ring_pages", capacity.ring_pages}};
+  for (auto const& [field, value] : optional) {
+    if (value != 0) {
+      HOLDFAST_TRY(rules.size(field, value));
+    }
+  }
+  HOLDFAST_TRY(check_layers(layout, rules));
+  if (layout.ranks > 1) {
+    return Error{.code = ErrorCode::kUnsupported,
+                 .text = "the layout is valid, but ranks above 1 are not built yet",
+                 .subject = "ranks",
+                 .got = layout.ranks,
+                 .limit = 1};
+  }
+  return {};
+}
+
+}  // namespace holdfast::internal::storage
+
+namespace holdfast {
+namespace {
+
+/// The trait of a kind, as its spec says it; nullptr for a number that is no kind.
+PlaneTrait const* trait_of(PlaneKind kind) noexcept {
+#define HOLDFAST_PLANE_TRAITS(spec, ...)          \
+  for (PlaneTrait const& trait : spec::kPlanes) { \
+    if (trait.kind == kind) {                     \
+      return &trait;                              \
+    }                                             \
+  }
+  HOLDFAST_PLANE_SPECS(HOLDFAST_PLANE_TRAITS)
+#undef HOLDFAST_PLANE_TRAITS
+  return nullptr;
+}
+
+}  // namespace
+
+char const* name_of(PlaneKind kind) noexcept {
+  PlaneTrait const* const trait = trait_of(kind);
+  return trait == nullptr ? "unknown" : trait->name;
+}
+
+PlaneRule rule_of(PlaneKind kind) noexcept {
+  PlaneTrait const* const trait = trait_of(kind);
+  return trait == nullptr ? PlaneRule::kPaged : trait->rule;
+}
+
+char const* name_of(Format format) noexcept {
+  switch (format) {
+    case Format::kF32:
+      return "f32";
+  }
+  return "unknown";
+}
+
+}  // namespace holdfast

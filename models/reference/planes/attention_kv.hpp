@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Full attention: one row of K and V a token.
+#pragma once
+
+#include "models/reference/planes/plane.hpp"
+
+namespace holdfast::model {
+
+struct AttentionKvReference {
+  using Spec = AttentionKvSpec;
+  static constexpr std::array kPlanes = {
+      ReferencePlane{PlaneKind::kAttentionKv, &TokenRows::rows, &TokenRows::expect}};
+
+  template <typename Shape>
+  static void read(Spec const& spec, Shape& shape) {
+    shape.add_rows(
+        {.kind = PlaneKind::kAttentionKv, .elements = 2 * spec.heads * spec.head_dim, .parts = 2});
+  }
+};
+
+}  // namespace holdfast::model
