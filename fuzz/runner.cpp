@@ -138,6 +138,7 @@ void Runner::start() {
   ops_.clear();
   system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, recorder_, engine_);
   bind_planes();
+  free_.start(system_->inspect());
 }
 
 void Runner::bind_planes() {
@@ -189,11 +190,11 @@ void Runner::note_before(Check const& check, Subject& subject) const {
   invariant::Before& before = subject.before;
   before.live = model_.sequence(subject.name).live;
   subject.position = before.live ? model_.position(subject.name) : 0;
+  Holder const holder = check.holder(subject.name);
+  before.sequence = check.inspection.sequence(holder.index);
   if (!before.live) {
     return;
   }
-  Holder const holder = check.holder(subject.name);
-  before.sequence = check.inspection.sequence(holder.index);
   for (invariant::PlaneBinding const& plane : planes_) {
     PlaneState const& state = before.planes[plane.index] =
         check.inspection.state(holder, plane.index);
@@ -275,7 +276,7 @@ std::uint32_t Runner::owner_of(Check const& check, invariant::Place& place) cons
 /// Pages are looked for where the tables are while the rows are open.
 void Runner::note_places(Check const& check) {
   places_.clear();
-  for (model::WrittenRange const& range : recorder_.writes()) {
+  for (model::ByteRange const& range : recorder_.writes()) {
     invariant::add_place(planes_, range, places_);
   }
   for (std::uint32_t i = 0; i < subject_count_; ++i) {
@@ -357,7 +358,19 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   }
   if (!report_.is_clean()) {
     fail(index, result);
+    return;
   }
+  poison_free(check);
+}
+
+/// Poisons what the operation gave back: what it had before, and what it took and wrote itself.
+void Runner::poison_free(Check const& check) {
+  for (invariant::Place const& place : places_) {
+    if (place.page != 0 && check.inspection.page_references(place.plane->index, place.page) == 0) {
+      free_.poison(place.plane->index, place.page);
+    }
+  }
+  free_.update(check.inspection);
 }
 
 /// The checks after one operation: cheap ones for each sequence that it is about, deep ones when
@@ -366,6 +379,8 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
   bool const deep_due = check.op_index % options_.deep_every == options_.deep_every - 1;
   if (subject_count_ == 0) {
     check.places = places_;
+    check.poison_reads = recorder_.poison_reads();
+    check.free_before = free_.counts();
     evaluate(check, true, deep_due, result);
     return;
   }
@@ -376,6 +391,8 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
               .model = check.model,
               .system = check.system,
               .places = subject.places,
+              .poison_reads = recorder_.poison_reads(),
+              .free_before = free_.counts(),
               .now = subject.now,
               .before = subject.before,
               .op = check.op,

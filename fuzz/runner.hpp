@@ -101,6 +101,7 @@ class Runner {
                   Subject const& subject,
                   invariant::Place& place) const;
   std::uint32_t owner_of(invariant::Check const& check, invariant::Place& place) const;
+  void poison_free(invariant::Check const& check);
   void evaluate_subjects(invariant::Check& check, ProgramResult& result);
   void note_touched(invariant::Check& check, std::uint32_t position_before) const;
   void evaluate(invariant::Check const& check, bool cheap, bool deep, ProgramResult& result);
@@ -114,6 +115,7 @@ class Runner {
   Generator generator_;
   model::Model model_;
   model::Recorder recorder_;
+  model::FreeStorage free_;
   model::ToyEngine engine_;
   std::unique_ptr<model::HoldfastSystem> system_;
   std::vector<invariant::PlaneBinding> planes_;

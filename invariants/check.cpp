@@ -214,7 +214,7 @@ bool check_state(Check const& check,
 }
 
 void add_place(std::span<PlaneBinding const> planes,
-               model::WrittenRange const& range,
+               model::ByteRange const& range,
                std::vector<Place>& places) {
   for (PlaneBinding const& plane : planes) {
     PlaneInfo const& info = plane.info;

@@ -12,6 +12,7 @@
 
 #include "models/engine/holdfast_system.hpp"
 #include "models/ops/op_list.hpp"
+#include "models/recorder/free_storage.hpp"
 #include "models/recorder/recorder.hpp"
 #include "models/reference/model.hpp"
 
@@ -54,9 +55,9 @@ struct PlaneBinding {
 
 /// State of the operation's sequence before the operation.
 struct Before {
-  bool live = false;
-  SequenceInfo sequence;
-  std::vector<PlaneState> planes;                 // by plane
+  bool live = false;               // for the model
+  SequenceInfo sequence;           // of the record that its id names, whoever has it now
+  std::vector<PlaneState> planes;  // by plane
   std::vector<std::vector<std::uint32_t>> pages;  // by plane: the last page, of rings all
 };
 
@@ -77,7 +78,9 @@ struct Check {
   std::span<PlaneBinding const> planes;
   model::Model const& model;
   model::HoldfastSystem const& system;
-  std::span<Place const> places;    // that the last operation wrote, each page once
+  std::span<Place const> places;                   // that the last operation wrote, each page once
+  std::span<model::ByteRange const> poison_reads;  // of the operation
+  std::span<model::FreeCounts const> free_before{};  // by plane, before the operation
   std::span<PlaneState const> now;  // of the operation's sequence, by plane; valid when it is live
   Before const& before;
   model::AnyOp const* op = nullptr;
@@ -158,6 +161,17 @@ bool check_state(Check const& check,
 /// it.
 std::string describe_token(model::Model const& model, float token);
 
+/// First model layer of a plane; -1 when it is about none in particular.
+[[nodiscard]] inline std::int64_t layer_of(PlaneBinding const& plane) {
+  return plane.info.layers.empty() ? -1 : std::int64_t{plane.info.layers.front()};
+}
+
+/// Pages that so many rows of a plane take.
+[[nodiscard]] inline std::uint32_t pages_for(PlaneBinding const& plane,
+                                             std::uint32_t rows) noexcept {
+  return (rows + plane.info.page_rows - 1) / plane.info.page_rows;
+}
+
 /// Whose row makes the difference between the length that a plane reports and the one that it must
 /// have: the first stale row that it still counts, or the first row that it lacks. Starts with ";
 /// ".
@@ -174,7 +188,7 @@ std::string name_of(model::SnapshotName name);
 
 /// Adds the place of a written range to `places`; ranges outside the planes' arenas are left out.
 void add_place(std::span<PlaneBinding const> planes,
-               model::WrittenRange const& range,
+               model::ByteRange const& range,
                std::vector<Place>& places);
 
 /// Calls `visit(name, holder, history)` for each live sequence, or snapshot.

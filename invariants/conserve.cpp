@@ -55,44 +55,25 @@ void count_holder(Check const& check, PlaneBinding const& plane, Holder holder, 
   }
 }
 
-void check_table_size(Check const& check,
-                      Report& report,
-                      PlaneBinding const& plane,
-                      Holder holder,
-                      std::string const& name) {
-  if (plane.info.page_rows == 0 || plane.info.ring_rows != 0) {
-    return;
-  }
-  SequenceInfo const sequence = holder.kind == HolderKind::kSequence
-                                    ? check.inspection.sequence(holder.index)
-                                    : SequenceInfo{};
-  std::uint32_t const tokens = holder.kind == HolderKind::kSequence
-                                   ? sequence.position + sequence.open_rows
-                                   : check.inspection.snapshot(holder.index).position;
-  std::uint32_t const rows = plane.units(tokens);
-  std::uint32_t const want = (rows + plane.info.page_rows - 1) / plane.info.page_rows;
-  std::uint32_t const pages = check.inspection.state(holder, plane.index).pages;
+/// Every holder of a chunk uses every page in it.
+void check_chunks(Check const& check,
+                  Report& report,
+                  PlaneBinding const& plane,
+                  Holder holder,
+                  std::string const& name) {
+  PlaneState const state = check.inspection.state(holder, plane.index);
   std::uint32_t in_chunks = 0;
-  for (std::uint32_t entry = 0; entry < check.inspection.state(holder, plane.index).chunks;
-       ++entry) {
+  for (std::uint32_t entry = 0; entry < state.chunks; ++entry) {
     std::uint32_t const chunk = check.inspection.chunk(holder, plane.index, entry);
     in_chunks +=
         static_cast<std::uint32_t>(check.inspection.chunk_pages(plane.index, chunk).size());
   }
-  if (in_chunks != pages) {
+  if (plane.info.chunk_pages != 0 && in_chunks != state.pages) {
     add(check,
         report,
         plane,
-        name + " uses " + std::to_string(pages) + " pages of chunks that hold " +
+        name + " uses " + std::to_string(state.pages) + " pages of chunks that hold " +
             std::to_string(in_chunks));
-    return;
-  }
-  if (pages != want) {
-    add(check,
-        report,
-        plane,
-        name + " holds " + std::to_string(pages) + " pages for " + std::to_string(rows) +
-            " rows, must hold " + std::to_string(want));
   }
 }
 
@@ -106,13 +87,13 @@ void recount(Check const& check, Report& report, PlaneBinding const& plane) {
       ++counts.pages[page];
     }
     if (report.is_clean()) {
-      check_table_size(check, report, plane, holder, name_of(name));
+      check_chunks(check, report, plane, holder, name_of(name));
     }
   });
   for_each_snapshot(check, [&](model::SnapshotName name, Holder holder, model::History const&) {
     count_holder(check, plane, holder, counts);
     if (report.is_clean()) {
-      check_table_size(check, report, plane, holder, name_of(name));
+      check_chunks(check, report, plane, holder, name_of(name));
     }
   });
   std::uint32_t live_chunks = 0;

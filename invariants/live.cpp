@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // LIVE: what can be truncated is not refused, and what fits is not refused.
+#include <algorithm>
+
 #include "invariants/check.hpp"
 
 namespace holdfast::invariant {
 namespace {
+
+void add(Check const& check, Report& report, PlaneBinding const* plane, std::string text) {
+  report.add({.id = "LIVE",
+              .plane = plane == nullptr ? "" : plane->info.name,
+              .layer = plane == nullptr ? -1 : layer_of(*plane),
+              .position = check.before.live ? std::int64_t{check.before.sequence.position} : -1,
+              .holder = check.subject ? name_of(*check.subject) : "",
+              .text = std::move(text)});
+}
 
 /// A ring that forgets resident rows would refuse a truncation that is legal.
 void check_resident(Check const& check, Report& report, PlaneBinding const& plane) {
@@ -11,24 +22,86 @@ void check_resident(Check const& check, Report& report, PlaneBinding const& plan
   std::uint32_t const must = check.model.view(history, plane.model_planes.front()).lo;
   std::uint32_t const lo = check.now[plane.index].lo;
   if (lo > must) {
-    report.add({.id = "LIVE",
-                .plane = plane.info.name,
-                .layer = plane.info.layers.front(),
-                .position = must,
-                .holder = name_of(*check.subject),
-                .text = "rows from " + std::to_string(must) +
-                        " on are resident, but the ring says from " + std::to_string(lo) +
-                        ", and would refuse to be shortened to them"});
+    add(check,
+        report,
+        &plane,
+        "rows from " + std::to_string(must) + " on are resident, but the ring says from " +
+            std::to_string(lo) + ", and would refuse to be shortened to them");
+  }
+}
+
+/// What one begin asks for.
+struct Opened {
+  std::uint32_t position;
+  std::uint32_t rows;
+  bool round;
+};
+
+/// Calls `visit(opened)` for each begin of the operation.
+template <typename Visit>
+void for_each_begin(Check const& check, Visit visit) {
+  auto const position = [&](model::SequenceName name) {
+    return check.model.sequence(name).live ? check.model.position(name) : 0;
+  };
+  if (auto const* const append = std::get_if<model::AppendOp>(check.op)) {
+    visit(Opened{position(append->sequence), append->count, false});
+  } else if (auto const* const begin = std::get_if<model::BeginOp>(check.op)) {
+    visit(Opened{position(begin->sequence), begin->count, false});
+  } else if (auto const* const verify = std::get_if<model::VerifyOp>(check.op)) {
+    visit(Opened{position(verify->sequence), verify->count, true});
+  } else if (auto const* const step = std::get_if<model::StepOp>(check.op)) {
+    for (model::StepPart const& item : step->items) {
+      if (item.deed != model::StepDeed::kPad) {
+        visit(Opened{position(item.sequence), item.rows, item.deed == model::StepDeed::kVerify});
+      }
+    }
+  }
+}
+
+/// Most pages or slots that a begin can take from a plane: exact for states and for rows that start
+/// a page; else one more, for the page that may have to be copied.
+std::uint32_t most_needed(PlaneBinding const& plane, Opened const& opened) noexcept {
+  if (plane.info.page_rows == 0) {
+    return opened.round ? opened.rows : 1;
+  }
+  if (plane.info.ring_rows != 0) {
+    std::uint32_t const offset = opened.position % plane.info.page_rows;
+    return opened.rows == 0 ? 0
+                            : std::min(plane.info.entries, pages_for(plane, offset + opened.rows));
+  }
+  std::uint32_t const from = plane.units(opened.position);
+  std::uint32_t const to = plane.units(opened.position + opened.rows);
+  bool const may_copy = from != to && from % plane.info.page_rows != 0;
+  return pages_for(plane, to) - pages_for(plane, from) + (may_copy ? 1 : 0);
+}
+
+/// A begin, or a new sequence, that is refused for want of storage: some plane lacks it.
+void check_lacking(Check const& check, Report& report) {
+  bool asks = std::holds_alternative<model::CreateOp>(*check.op);
+  bool lacks =
+      asks && check.model.live_sequences().size() >= check.model.shape().capacity.sequences;
+  for (PlaneBinding const& plane : check.planes) {
+    std::uint32_t need = asks && plane.info.page_rows == 0 ? 1 : 0;
+    for_each_begin(check, [&](Opened const& opened) {
+      asks = true;
+      need += most_needed(plane, opened);
+    });
+    lacks = lacks || need > check.free_before[plane.index].pages;
+  }
+  if (asks && !lacks) {
+    add(check, report, nullptr, "refused as exhausted, but every plane has enough that is free");
   }
 }
 
 void cheap(Check const& check, Report& report) {
   if (check.want.ok && !check.got.ok) {
-    report.add({.id = "LIVE",
-                .position = check.before.live ? std::int64_t{check.before.sequence.position} : -1,
-                .holder = check.subject ? name_of(*check.subject) : "",
-                .text = std::string{"refused with "} + holdfast::name_of(check.got.code) +
-                        " what must succeed"});
+    add(check,
+        report,
+        nullptr,
+        std::string{"refused with "} + holdfast::name_of(check.got.code) + " what must succeed");
+  }
+  if (check.got.is(ErrorCode::kExhausted) && report.is_clean()) {
+    check_lacking(check, report);
   }
   for (PlaneBinding const& plane : check.planes) {
     if (check.touched && report.is_clean() && plane.info.ring_rows != 0) {

@@ -14,6 +14,11 @@
   X(kWindow)                   \
   X(kOwner)                    \
   X(kConserve)                 \
+  X(kReserved)                 \
+  X(kFirst)                    \
+  X(kUnits)                    \
+  X(kFail)                     \
+  X(kOnce)                     \
   X(kLive)
 
 namespace holdfast::invariant {

@@ -93,6 +93,9 @@ void declare_states(void const* raw, AccessSink& sink) noexcept {
   sink.read(state_of(parameters.views[0], mirror.read_slot), bytes);
   std::uint32_t const first = parameters.round ? parameters.first : 0;
   std::uint32_t const last = parameters.round ? parameters.count : 1;
+  if (first != 0) {
+    sink.read(state_of(parameters.views[0], mirror.write_slot[first - 1]), bytes);
+  }
   for (std::uint32_t column = first; column < last; ++column) {
     sink.write(state_of(parameters.views[0], mirror.write_slot[column]), bytes);
   }

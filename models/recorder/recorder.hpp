@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device that wraps another and notes the byte ranges that kernels, copies and fills declare to
-// write.
+// write, and those that they read as poison.
 //
-// It is the witness of ownership: it knows nothing of pages or sequences. It also poisons what it
-// hands out, so that memory that was never written does not look like data, and keeps freed blocks
-// for the next program, so that a program costs no system call.
+// It is the witness of ownership and of first reads: it knows nothing of pages or sequences. It
+// poisons what it hands out, and what it is told to, so that memory that was not written does not
+// look like data. It keeps freed blocks for the next program, so that a program costs no system
+// call.
 #pragma once
 
 #include <cstring>
@@ -15,11 +16,18 @@
 
 namespace holdfast::model {
 
-/// Byte that fresh device memory is filled with; four of them are a NaN.
+/// Byte that memory is filled with until it is written; four of them are a NaN.
 inline constexpr int kPoisonByte = 0xFF;
 
-/// One written range.
-struct WrittenRange {
+/// Whether a word of memory was not written since it was poisoned.
+[[nodiscard]] inline bool is_poison(std::byte const* word) noexcept {
+  std::uint32_t value = 0;
+  std::memcpy(&value, word, sizeof value);
+  return value == UINT32_MAX;
+}
+
+/// Bytes of a device.
+struct ByteRange {
   std::byte const* base = nullptr;
   std::uint64_t bytes = 0;
 };
@@ -39,8 +47,17 @@ class Recorder final : public Device, private AccessSink {
   }
 
   /// Ranges written since the last clear(), in order.
-  [[nodiscard]] std::span<WrittenRange const> writes() const noexcept { return ranges_; }
-  void clear() noexcept { ranges_.clear(); }
+  [[nodiscard]] std::span<ByteRange const> writes() const noexcept { return ranges_; }
+  /// Ranges read since then that begin or end with poison: nobody wrote them before.
+  [[nodiscard]] std::span<ByteRange const> poison_reads() const noexcept { return poison_reads_; }
+  void clear() noexcept {
+    ranges_.clear();
+    poison_reads_.clear();
+  }
+  /// Marks memory that this device handed out as not written.
+  static void poison(std::byte const* base, std::uint64_t bytes) noexcept {
+    std::memset(const_cast<std::byte*>(base), kPoisonByte, bytes);
+  }
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
     for (std::size_t i = 0; i < spare_.size(); ++i) {
@@ -68,6 +85,7 @@ class Recorder final : public Device, private AccessSink {
     return inner_->fill(segments, stream);
   }
   Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
+    launch_first_ = ranges_.size();
     kernel.accesses(parameters, *this);
     return inner_->launch(kernel, parameters, stream);
   }
@@ -91,19 +109,40 @@ class Recorder final : public Device, private AccessSink {
   }
 
  private:
-  void read(void const* /*base*/, std::uint64_t /*bytes*/) noexcept override {}
+  /// Before the kernel runs: what it reads is either there, or was declared to be written earlier
+  /// by the kernel itself.
+  void read(void const* base, std::uint64_t bytes) noexcept override {
+    auto const* const first = static_cast<std::byte const*>(base);
+    auto const* const last = first + bytes - sizeof(std::uint32_t);
+    if (bytes >= sizeof(std::uint32_t) && (is_unwritten(first) || is_unwritten(last))) {
+      poison_reads_.push_back({first, bytes});
+    }
+  }
+  [[nodiscard]] bool is_unwritten(std::byte const* word) const noexcept {
+    if (!is_poison(word)) {
+      return false;
+    }
+    for (std::size_t i = launch_first_; i < ranges_.size(); ++i) {
+      if (word >= ranges_[i].base && word < ranges_[i].base + ranges_[i].bytes) {
+        return false;
+      }
+    }
+    return true;
+  }
   void write(void const* base, std::uint64_t bytes) noexcept override {
     ranges_.push_back({static_cast<std::byte const*>(base), bytes});
   }
   Memory hand_out(Memory memory) noexcept {
     if (memory.kind == MemoryKind::kDevice) {
-      std::memset(memory.base, kPoisonByte, memory.bytes);
+      poison(memory.base, memory.bytes);
     }
     return memory;
   }
 
   std::unique_ptr<Device> inner_;
-  std::vector<WrittenRange> ranges_;
+  std::vector<ByteRange> ranges_;
+  std::vector<ByteRange> poison_reads_;
+  std::size_t launch_first_ = 0;  // in ranges_, of the last launch
   std::vector<Memory> spare_;
 };
 

@@ -37,6 +37,7 @@ struct PlaneInfo {
   std::uint32_t page_rows = 0;            ///< 0 for planes without pages
   std::uint32_t ring_rows = 0;            ///< R of a tail ring, else 0
   std::uint32_t chunk_pages = 0;          ///< page ids of a chunk; 0 for planes without chunks
+  std::uint32_t entries = 0;              ///< entries of one sequence's table
   std::uint64_t page_bytes = 0;           ///< bytes of one page, or of one state slot
   std::uint32_t pages = 0;          ///< pages (or slots) of the arena, the reserved one counted
   std::byte const* base = nullptr;  ///< device address of the arena
@@ -59,6 +60,7 @@ struct PlaneState {
   std::uint32_t pages = 0;   ///< pages in the table (rings: table entries)
   std::uint32_t chunks = 0;  ///< chunks of the table (rings: 0)
   std::uint32_t slot = 0;    ///< state slot, for recurrent planes
+  friend bool operator==(PlaneState const&, PlaneState const&) = default;
 };
 
 /// What is known of one sequence.
@@ -71,6 +73,7 @@ struct SequenceInfo {
   std::uint32_t position = 0;  ///< committed rows
   std::uint32_t open_rows = 0;
   std::uint64_t changes = 0;  ///< raised by every operation that touches the sequence
+  friend bool operator==(SequenceInfo const&, SequenceInfo const&) = default;
 };
 
 /// What is known of one snapshot.
@@ -128,6 +131,8 @@ class Inspection {
   /// The sequence that may write the page in place, as generation << 32 | index; 0 for none.
   [[nodiscard]] std::uint64_t page_writer(std::uint32_t plane, std::uint32_t page) const noexcept;
   [[nodiscard]] std::uint32_t pages_free(std::uint32_t plane) const noexcept;
+  /// The free pages (or state slots) of a plane; the last is handed out first.
+  [[nodiscard]] std::span<std::uint32_t const> free_pages(std::uint32_t plane) const noexcept;
   /// State slots that an open handle of the sequence will write, in order; in rings, the page that
   /// a long append holds for its base.
   [[nodiscard]] std::span<std::uint32_t const> open_pages(std::uint32_t sequence,
@@ -152,10 +157,12 @@ class Inspection {
                                              std::uint32_t row) const noexcept;
   /// Reads the device record of a sequence. Errors: kInvalidArgument, kDeviceFailed.
   Result<MirrorInfo> mirror(std::uint32_t sequence) const noexcept;
-  /// Reads entry `entry` of a sequence's device table. Errors: kInvalidArgument, kDeviceFailed.
-  Result<std::uint32_t> device_page(std::uint32_t sequence,
-                                    std::uint32_t plane,
-                                    std::uint32_t entry) const noexcept;
+  /// Copies the entries of a sequence's device table from `first` on into `out`.
+  /// Errors   : kInvalidArgument (past the table), kDeviceFailed
+  Status read_table(std::uint32_t sequence,
+                    std::uint32_t plane,
+                    std::uint32_t first,
+                    std::span<std::uint32_t> out) const noexcept;
 
  private:
   internal::cache::Core const* core_;

@@ -176,7 +176,8 @@ Status Core::check_at_rest(HandleId id) const noexcept {
 
 Status Core::check_open(HandleId id, std::uint64_t ticket) const noexcept {
   HOLDFAST_TRY(check_live(id));
-  if (sequences_[id.index].open == OpenKind::kNone || sequences_[id.index].ticket != ticket) {
+  if (sequences_[id.index].open == OpenKind::kNone ||
+      (sequences_[id.index].ticket != ticket && !HOLDFAST_MUTANT(kTicketIgnored))) {
     return stale("handle");
   }
   if (sequences_[id.index].tainted) {
@@ -228,6 +229,7 @@ Result<HandleId> Core::create_sequence(Stream stream) noexcept {
     }
   });
   if (!enough) {
+    free_sequence_count_ -= HOLDFAST_MUTANT(kFailedCreateLeaksId) ? 1 : 0;
     return lacking;
   }
   --free_sequence_count_;
@@ -269,6 +271,9 @@ void Core::describe(std::uint32_t index) noexcept {
   for_each_plane([&](std::uint32_t /*index*/, auto const& plane) {
     update.read_slot = std::max(update.read_slot, plane.state({HolderKind::kSequence, index}).slot);
   });
+  if (record.position == 0 && HOLDFAST_MUTANT(kScratchSlotPublished)) {
+    update.read_slot = 0;
+  }
 }
 
 Status Core::publish(std::uint32_t index, Stream stream) noexcept {

@@ -168,6 +168,14 @@ std::uint32_t Inspection::pages_free(std::uint32_t plane) const noexcept {
                     core_->plane(plane));
 }
 
+std::span<std::uint32_t const> Inspection::free_pages(std::uint32_t plane) const noexcept {
+  if (!has_plane(core_, plane)) {
+    return {};
+  }
+  return std::visit([](auto const& held) { return held.arena().free_pages(); },
+                    core_->plane(plane));
+}
+
 std::span<std::uint32_t const> Inspection::open_pages(std::uint32_t sequence,
                                                       std::uint32_t plane) const noexcept {
   if (!has_plane(core_, plane) || sequence >= sequence_limit()) {
@@ -276,20 +284,22 @@ Result<MirrorInfo> Inspection::mirror(std::uint32_t sequence) const noexcept {
                     .read_slot = record.read_slot};
 }
 
-Result<std::uint32_t> Inspection::device_page(std::uint32_t sequence,
-                                              std::uint32_t plane,
-                                              std::uint32_t entry) const noexcept {
+Status Inspection::read_table(std::uint32_t sequence,
+                              std::uint32_t plane,
+                              std::uint32_t first,
+                              std::span<std::uint32_t> out) const noexcept {
   if (!has_plane(core_, plane) || sequence >= sequence_limit() ||
-      entry >= core_->plan().classes[plane].entries) {
+      std::uint64_t{first} + out.size() > core_->plan().classes[plane].entries) {
     return no_such("entry");
   }
-  std::uint32_t page = 0;
+  if (out.empty()) {
+    return {};
+  }
   auto const* const table = std::visit(
       [&](auto const& held) -> std::uint32_t const* { return held.device_table(sequence); },
       core_->plane(plane));
-  HOLDFAST_TRY(core_->device().host_read(
-      &page, reinterpret_cast<std::byte const*>(table + entry), sizeof page, Stream{}));
-  return page;
+  return core_->device().host_read(
+      out.data(), reinterpret_cast<std::byte const*>(table + first), out.size_bytes(), Stream{});
 }
 
 }  // namespace holdfast

@@ -26,6 +26,7 @@ PlaneInfo PagedPlane::describe(Plan const& plan) const noexcept {
           .parts = known.parts,
           .page_rows = known.page_rows,
           .chunk_pages = plan.chunk_pages,
+          .entries = known.entries,
           .page_bytes = known.page_bytes,
           .pages = known.pages,
           .base = table_.pages().base()};
@@ -52,7 +53,12 @@ void PagedPlane::copy_on_write(Owner owner, Opening const& opening, StepWork& st
 }
 
 void PagedPlane::reserve(Owner owner, Opening const& opening, StepWork& step) noexcept {
-  table_.extend(owner, units(opening.base + opening.rows), step);
+  std::uint32_t const tokens = opening.base + opening.rows;
+  if (kind_ == PlaneKind::kPoolKeys && HOLDFAST_MUTANT(kKeysCountTokens)) {
+    table_.extend(owner, std::min(tokens, table_.entries() * table_.page_rows()), step);
+    return;
+  }
+  table_.extend(owner, units(tokens), step);
 }
 
 void PagedPlane::set_length(std::uint32_t sequence, std::uint32_t tokens) noexcept {

@@ -94,7 +94,9 @@ void RecurrentPlane::commit(Owner owner,
       release_slot(columns[column]);
     }
   }
-  known.columns = 0;
+  if (!(opening.round && keep == 0 && HOLDFAST_MUTANT(kColumnsStayOpen))) {
+    known.columns = 0;
+  }
   known.length = opening.base + keep;
 }
 

@@ -34,6 +34,7 @@ PlaneInfo TailRingPlane::describe(Plan const& plan) const noexcept {
           .parts = known.parts,
           .page_rows = known.page_rows,
           .ring_rows = known.ring_rows,
+          .entries = known.entries,
           .page_bytes = known.page_bytes,
           .pages = known.pages,
           .base = pages_.base()};

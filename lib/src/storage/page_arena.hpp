@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <holdfast/device.hpp>
+#include <span>
 
 #include "base/contract.hpp"
 #include "base/fixed_array.hpp"
@@ -40,6 +41,10 @@ class PageArena {
 
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint32_t free_count() const noexcept { return free_count_; }
+  /// The last is handed out first.
+  [[nodiscard]] std::span<std::uint32_t const> free_pages() const noexcept {
+    return free_.span(0, free_count_);
+  }
   [[nodiscard]] std::uint64_t page_bytes() const noexcept { return page_bytes_; }
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   [[nodiscard]] std::byte* address(std::uint32_t page) const noexcept {

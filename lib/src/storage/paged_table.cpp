@@ -60,7 +60,7 @@ std::uint32_t PagedTable::pages_needed(Owner owner,
   }
   std::uint32_t const fresh = ceil_div(to, page_rows_) - ceil_div(from, page_rows_);
   bool const copies = from % page_rows_ != 0 && !may_write(owner, from / page_rows_, from);
-  return fresh + (copies ? 1 : 0);
+  return fresh + (copies || HOLDFAST_MUTANT(kNeedOnePageMore) ? 1 : 0);
 }
 
 void PagedTable::copy_on_write(Owner owner,
@@ -111,7 +111,9 @@ void PagedTable::append_page(Owner owner, StepWork& step) noexcept {
   std::uint32_t const page = pages_.take(owner.mark);
   chunks_.push(sequence_ids(owner.index)[entry / chunk_pages_], page);
   ++table.pages;
-  step.patch(device_table(owner.index) + entry, page);
+  if (entry % chunk_pages_ != 0 || !HOLDFAST_MUTANT(kFreshPageNotPublished)) {
+    step.patch(device_table(owner.index) + entry, page);
+  }
 }
 
 void PagedTable::copy_page(Owner owner, std::uint32_t row, StepWork& step) noexcept {
@@ -120,8 +122,12 @@ void PagedTable::copy_page(Owner owner, std::uint32_t row, StepWork& step) noexc
   std::uint32_t const old = page_of(owner.index, entry);
   std::uint32_t const fresh = pages_.take(owner.mark);
   // Only the rows that this sequence may see; the rest of the old page may be another holder's.
-  std::uint32_t const rows =
-      HOLDFAST_MUTANT(kCopyOneRowShort) ? row % page_rows_ - 1 : row % page_rows_;
+  std::uint32_t rows = row % page_rows_;
+  if (HOLDFAST_MUTANT(kCopyOneRowShort)) {
+    --rows;
+  } else if (HOLDFAST_MUTANT(kCopyRowsAbove)) {
+    rows = page_rows_;
+  }
   step.copy_rows(
       {.plane = plane_, .destination = fresh, .source = old, .first_row = 0, .rows = rows});
   chunks_.replace(sequence_ids(owner.index)[entry / chunk_pages_], entry % chunk_pages_, fresh);
@@ -135,7 +141,8 @@ void PagedTable::copy_page(Owner owner, std::uint32_t row, StepWork& step) noexc
 
 void PagedTable::cut(Owner owner, std::uint32_t rows) noexcept {
   Table& table = sequences_[owner.index];
-  std::uint32_t const want = ceil_div(rows, page_rows_);
+  std::uint32_t const want =
+      HOLDFAST_MUTANT(kBoundaryPageKept) ? rows / page_rows_ + 1 : ceil_div(rows, page_rows_);
   if (want >= table.pages) {
     return;
   }

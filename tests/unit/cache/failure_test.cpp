@@ -392,10 +392,11 @@ TEST_F(LaunchFailureTest, FailedReadsAreReportedAndTaintNothing) {
   device_.failing_read = true;
   Inspection const look = cache_->inspect();
   std::array<float, 4> out{};
+  std::array<std::uint32_t, 1> entries{};
   Holder const holder{HolderKind::kSequence, sequence_->id().index};
   EXPECT_TRUE(HasCode(look.read_rows(holder, 0, 0, 0, 1, out), ErrorCode::kDeviceFailed));
   EXPECT_TRUE(HasCode(look.mirror(holder.index), ErrorCode::kDeviceFailed));
-  EXPECT_TRUE(HasCode(look.device_page(holder.index, 0, 0), ErrorCode::kDeviceFailed));
+  EXPECT_TRUE(HasCode(look.read_table(holder.index, 0, 0, entries), ErrorCode::kDeviceFailed));
   device_.failing_read = false;
   engine_.expect(*sequence_, history_);
 }

@@ -318,6 +318,7 @@ TEST_F(LifetimeTest, InspectionAnswersIndicesOutOfRangeWithNothing) {
   Inspection const look = cache_->inspect();
   Holder const nobody{HolderKind::kSequence, 999};
   std::array<float, 4> out{};
+  std::array<std::uint32_t, 1> entries{};
   EXPECT_EQ(look.plane(99).pages, 0U);
   EXPECT_FALSE(look.sequence(999).live);
   EXPECT_FALSE(look.snapshot(999).live);
@@ -336,7 +337,8 @@ TEST_F(LifetimeTest, InspectionAnswersIndicesOutOfRangeWithNothing) {
   EXPECT_TRUE(HasCode(look.read_state(nobody, out), ErrorCode::kInvalidArgument, "state"));
   EXPECT_TRUE(HasCode(
       look.read_state({HolderKind::kSequence, 1}, out), ErrorCode::kInvalidArgument, "out"));
-  EXPECT_TRUE(HasCode(look.device_page(1, 0, 99999), ErrorCode::kInvalidArgument, "entry"));
+  EXPECT_TRUE(HasCode(look.read_table(1, 0, 99999, entries), ErrorCode::kInvalidArgument, "entry"));
+  EXPECT_TRUE(look.free_pages(99).empty());
   EXPECT_TRUE(HasCode(look.mirror(999), ErrorCode::kInvalidArgument, "sequence"));
 }
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Knows which pages and slots of a cache are free, and poisons what becomes free.
+//
+// The free lists are stacks, so what an operation gave back lies above the first entry that
+// differs from the list before it: the cost is that of comparing the lists.
+#pragma once
+
+#include <cstdint>
+#include <holdfast/inspect.hpp>
+#include <span>
+#include <vector>
+
+#include "models/recorder/recorder.hpp"
+
+namespace holdfast::model {
+
+/// How much of one plane is free.
+struct FreeCounts {
+  std::uint32_t pages = 0;  // or slots
+  std::uint32_t chunks = 0;
+  friend bool operator==(FreeCounts const&, FreeCounts const&) = default;
+};
+
+/// The free storage of one cache, by plane.
+class FreeStorage {
+ public:
+  /// Looks at a new cache, whose memory is all poison.
+  void start(Inspection const& inspection) {
+    planes_.resize(inspection.plane_count());
+    counts_.resize(planes_.size());
+    for (std::uint32_t plane = 0; plane < planes_.size(); ++plane) {
+      PlaneInfo const info = inspection.plane(plane);
+      planes_[plane].base = info.base;
+      planes_[plane].page_bytes = info.page_bytes;
+      remember(inspection, plane, inspection.free_pages(plane));
+    }
+  }
+  /// Poisons what became free since the last call.
+  void update(Inspection const& inspection) {
+    for (std::uint32_t plane = 0; plane < planes_.size(); ++plane) {
+      std::span<std::uint32_t const> const now = inspection.free_pages(plane);
+      std::vector<std::uint32_t> const& then = planes_[plane].free;
+      std::size_t same = 0;
+      while (same < now.size() && same < then.size() && now[same] == then[same]) {
+        ++same;
+      }
+      for (std::uint32_t const page : now.subspan(same)) {
+        poison(plane, page);
+      }
+      remember(inspection, plane, now);
+    }
+  }
+  /// Poisons one page that is free.
+  void poison(std::uint32_t plane, std::uint32_t page) noexcept {
+    Plane const& known = planes_[plane];
+    Recorder::poison(known.base + page * known.page_bytes, known.page_bytes);
+  }
+  /// By plane, as of the last update.
+  [[nodiscard]] std::span<FreeCounts const> counts() const noexcept { return counts_; }
+
+ private:
+  struct Plane {
+    std::byte const* base = nullptr;
+    std::uint64_t page_bytes = 0;
+    std::vector<std::uint32_t> free;
+  };
+
+  void remember(Inspection const& inspection,
+                std::uint32_t plane,
+                std::span<std::uint32_t const> free) {
+    planes_[plane].free.assign(free.begin(), free.end());
+    counts_[plane] = {.pages = static_cast<std::uint32_t>(free.size()),
+                      .chunks = inspection.chunks_free(plane)};
+  }
+
+  std::vector<Plane> planes_;
+  std::vector<FreeCounts> counts_;
+};
+
+}  // namespace holdfast::model
