@@ -26,6 +26,16 @@ std::uint32_t first_difference(float const* a, float const* b, std::uint32_t cou
   return element;
 }
 
+std::string no_page_text(Check const& check,
+                         PlaneBinding const& plane,
+                         model::History const& history,
+                         model::RowRange rows) {
+  std::size_t const position = std::size_t{rows.first} * plane.info.unit_tokens;
+  return "rows " + std::to_string(rows.first) + " to " + std::to_string(rows.last - 1) +
+         " do not all have a page; for the first of them " +
+         describe_token(check.model, static_cast<float>(history.tokens[position]));
+}
+
 }  // namespace
 
 std::string name_of(model::SequenceName name) {
@@ -95,7 +105,7 @@ bool check_rows(Check const& check,
   std::uint32_t const elements = plane.info.row_elements;
   std::uint32_t const count = rows.last - rows.first;
   got.resize(std::size_t{count} * elements);
-  want.resize(elements);
+  want.resize(got.size());
   for (std::uint32_t layer_index = 0; layer_index < plane.model_planes.size(); ++layer_index) {
     std::uint32_t const model_plane = plane.model_planes[layer_index];
     model::PlaneShape const& shape = check.model.shape().planes[model_plane];
@@ -103,32 +113,27 @@ bool check_rows(Check const& check,
     Status const read =
         check.inspection.read_rows(holder, plane.index, layer_index, rows.first, count, got);
     for (std::uint32_t i = 0; i < count; ++i) {
-      float const* const row = got.data() + std::size_t{i} * elements;
-      plane.reference->expect(shape, view, rows.first + i, want.data());
-      if (read && std::memcmp(row, want.data(), elements * sizeof(float)) == 0) {
-        continue;
-      }
-      report.add(
-          {.id = id,
-           .plane = plane.info.name,
-           .layer = shape.layer,
-           .position = (std::int64_t{rows.first} + i) * plane.info.unit_tokens,
-           .holder = name.text(),
-           .text =
-               !read
-                   ? "rows " + std::to_string(rows.first) + " to " + std::to_string(rows.last - 1) +
-                         " do not all have a page; for the first of them " +
-                         describe_token(
-                             check.model,
-                             static_cast<float>(
-                                 history.tokens[std::size_t{rows.first} * plane.info.unit_tokens]))
-                   : found_text(check.model,
-                                "the row",
-                                row,
-                                want.data(),
-                                first_difference(row, want.data(), elements))});
-      return false;
+      plane.reference->expect(shape, view, rows.first + i, &want[std::size_t{i} * elements]);
     }
+    if (read && std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0) {
+      continue;
+    }
+    std::size_t const at =
+        read ? first_difference(got.data(), want.data(), static_cast<std::uint32_t>(got.size()))
+             : 0;
+    auto const row = static_cast<std::uint32_t>(at / elements);
+    report.add({.id = id,
+                .plane = plane.info.name,
+                .layer = shape.layer,
+                .position = (std::int64_t{rows.first} + row) * plane.info.unit_tokens,
+                .holder = name.text(),
+                .text = read ? found_text(check.model,
+                                          "the row",
+                                          &got[std::size_t{row} * elements],
+                                          &want[std::size_t{row} * elements],
+                                          static_cast<std::uint32_t>(at % elements))
+                             : no_page_text(check, plane, history, rows)});
+    return false;
   }
   return true;
 }

@@ -48,28 +48,32 @@ void store(float* to, Floats values) noexcept {
   std::memcpy(to, &values, sizeof values);
 }
 
-/// One row of an ssm state after some more inputs. `from` and `to` may be the same.
+/// One row of an ssm state after some more inputs, which lie `stride` apart. `from` and `to` may be
+/// the same.
 void decay_row(float const* from,
                float* to,
-               std::span<float const> inputs,
+               float const* inputs,
+               std::uint32_t stride,
+               std::uint32_t count,
                std::uint32_t width) noexcept {
+  float const* const end = inputs + std::size_t{count} * stride;
   Floats factors = {1.0F, 2.0F, 3.0F, 4.0F};
   std::uint32_t column = 0;
   for (; column + 2 * kLanes <= width; column += 2 * kLanes, factors += 8.0F) {
     Floats low = load(from + column);
     Floats high = load(from + column + kLanes);
     Floats const high_factors = factors + 4.0F;
-    for (float const input : inputs) {
-      low = 0.75F * low + input * factors;
-      high = 0.75F * high + input * high_factors;
+    for (float const* input = inputs; input != end; input += stride) {
+      low = 0.75F * low + *input * factors;
+      high = 0.75F * high + *input * high_factors;
     }
     store(to + column, low);
     store(to + column + kLanes, high);
   }
   for (float factor = factors[0]; column < width; ++column, factor += 1.0F) {
     float value = from[column];
-    for (float const input : inputs) {
-      value = 0.75F * value + input * factor;
+    for (float const* input = inputs; input != end; input += stride) {
+      value = 0.75F * value + *input * factor;
     }
     to[column] = value;
   }
@@ -129,32 +133,63 @@ void advance_windows(StateShape const& shape,
   }
 }
 
+/// What the ssm rows from `row` on take in for each token, [count, kLanes]. It depends on the
+/// window's oldest input, so that a stale window spoils the state as well. `channel` is that of the
+/// first row; rows below `lanes` are filled.
+void fill_inputs(StateShape const& shape,
+                 std::uint32_t const* seeds,
+                 std::uint32_t count,
+                 float const* before,
+                 std::uint32_t row,
+                 std::uint32_t channel,
+                 std::uint32_t lanes,
+                 float* inputs) noexcept {
+  std::uint32_t const window = shape.window;
+  float const* const own = before + std::size_t{channel} * window;
+  if (lanes == kLanes && channel + kLanes <= shape.channels) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      Floats values = to_floats(element_seeds(seeds[i], row) >> 16U);
+      if (i + 1 < window) {
+        float const* const from = own + i + 1;
+        values += Floats{from[0], from[window], from[2 * window], from[3 * window]};
+      } else {
+        values += to_floats(element_seeds(seeds[i + 1 - window], channel) >> 24U);
+      }
+      store(inputs + std::size_t{i} * kLanes, values);
+    }
+    return;
+  }
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+    std::uint32_t const at = shape.channels == 0 ? 0 : (channel + lane) % shape.channels;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      float& input = inputs[i * kLanes + lane];
+      input = static_cast<float>(static_cast<std::int32_t>(scramble(seeds[i], row + lane)));
+      if (shape.channels != 0) {
+        input += i + 1 < window ? before[std::size_t{at} * window + i + 1]
+                                : channel_input(seeds[i + 1 - window], at);
+      }
+    }
+  }
+}
+
 /// The ssm state after `count` more tokens, row by row.
 void advance_ssm(StateShape const& shape,
                  std::uint32_t const* seeds,
                  std::uint32_t count,
                  float const* before,
                  float* after) noexcept {
-  std::uint32_t const window = shape.window;
   std::uint32_t const rows = shape.heads * shape.d_k;
   float const* from = before + shape.conv_elements();
   float* to = after + shape.conv_elements();
-  float inputs[kTokenBlock];
+  float inputs[kTokenBlock * kLanes];
   std::uint32_t channel = 0;
-  for (std::uint32_t row = 0; row < rows; ++row, from += shape.d_v, to += shape.d_v) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      inputs[i] = static_cast<float>(static_cast<std::int32_t>(scramble(seeds[i], row)));
+  for (std::uint32_t row = 0; row < rows; row += kLanes) {
+    std::uint32_t const lanes = std::min(rows - row, kLanes);
+    fill_inputs(shape, seeds, count, before, row, channel, lanes, inputs);
+    for (std::uint32_t lane = 0; lane < lanes; ++lane, from += shape.d_v, to += shape.d_v) {
+      decay_row(from, to, inputs + lane, kLanes, count, shape.d_v);
     }
-    // What is written depends on the window's oldest input, so that a stale window spoils the state
-    // as well.
-    if (shape.channels != 0) {
-      float const* const own = before + std::size_t{channel} * window;
-      for (std::uint32_t i = 0; i < count; ++i) {
-        inputs[i] += i + 1 < window ? own[i + 1] : channel_input(seeds[i + 1 - window], channel);
-      }
-      channel = channel + 1 == shape.channels ? 0 : channel + 1;
-    }
-    decay_row(from, to, {inputs, count}, shape.d_v);
+    channel = shape.channels == 0 ? 0 : (channel + kLanes) % shape.channels;
   }
 }
 

@@ -5,7 +5,9 @@
 // differs from the list before it: the cost is that of comparing the lists.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <holdfast/inspect.hpp>
 #include <span>
 #include <vector>
@@ -32,22 +34,19 @@ class FreeStorage {
       PlaneInfo const info = inspection.plane(plane);
       planes_[plane].base = info.base;
       planes_[plane].page_bytes = info.page_bytes;
-      remember(inspection, plane, inspection.free_pages(plane));
+      planes_[plane].free.clear();
+      remember(inspection, plane, 0, inspection.free_pages(plane));
     }
   }
   /// Poisons what became free since the last call.
   void update(Inspection const& inspection) {
     for (std::uint32_t plane = 0; plane < planes_.size(); ++plane) {
       std::span<std::uint32_t const> const now = inspection.free_pages(plane);
-      std::vector<std::uint32_t> const& then = planes_[plane].free;
-      std::size_t same = 0;
-      while (same < now.size() && same < then.size() && now[same] == then[same]) {
-        ++same;
-      }
+      std::size_t const same = common_prefix(now, planes_[plane].free);
       for (std::uint32_t const page : now.subspan(same)) {
         poison(plane, page);
       }
-      remember(inspection, plane, now);
+      remember(inspection, plane, same, now);
     }
   }
   /// Poisons one page that is free.
@@ -65,10 +64,28 @@ class FreeStorage {
     std::vector<std::uint32_t> free;
   };
 
+  /// Entries that are equal from the bottom on.
+  static std::size_t common_prefix(std::span<std::uint32_t const> a,
+                                   std::span<std::uint32_t const> b) noexcept {
+    constexpr std::size_t kBlock = 16;
+    std::size_t const limit = a.size() < b.size() ? a.size() : b.size();
+    std::size_t same = 0;
+    while (same + kBlock <= limit &&
+           std::memcmp(&a[same], &b[same], kBlock * sizeof(std::uint32_t)) == 0) {
+      same += kBlock;
+    }
+    while (same < limit && a[same] == b[same]) {
+      ++same;
+    }
+    return same;
+  }
   void remember(Inspection const& inspection,
                 std::uint32_t plane,
+                std::size_t same,
                 std::span<std::uint32_t const> free) {
-    planes_[plane].free.assign(free.begin(), free.end());
+    std::vector<std::uint32_t>& known = planes_[plane].free;
+    known.resize(free.size());
+    std::copy_n(free.data() + same, free.size() - same, known.data() + same);
     counts_[plane] = {.pages = static_cast<std::uint32_t>(free.size()),
                       .chunks = inspection.chunks_free(plane)};
   }
