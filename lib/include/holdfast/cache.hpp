@@ -5,7 +5,10 @@
 // drops or cancels it. After its explicit end a handle is stale: every later call on it is kStale,
 // always. Defaults for every call below, unless it says otherwise:
 //   Errors  : on error nothing has changed
-//   Stream  : work is enqueued in `stream`, which is also where the caller's kernels run
+//   Stream  : work is enqueued in `stream`, which is also where the caller's kernels run; with
+//             several devices, in the stream of that number on each
+//   Ranks   : `rank` names the shard that is written or viewed; every rank writes its own shard of
+//             a split plane and all of a replicated one. All ranks and stages decide as one.
 //   Threads : one thread at a time per cache
 //   Memory  : no heap and no device allocation after Cache::create
 #pragma once
@@ -115,9 +118,12 @@ class OpenRows : public HandleBase {
   /// Errors   : kStale, kTainted, kInvalidArgument
   Result<RowsView> rows(PlaneKind plane,
                         std::uint32_t layer,
-                        std::uint32_t written = UINT32_MAX) noexcept;
+                        std::uint32_t written = UINT32_MAX,
+                        std::uint32_t rank = 0) noexcept;
   /// Where the state of `layer` lies; `written` as in rows(). Errors: as rows().
-  Result<StateView> state(std::uint32_t layer, std::uint32_t written = UINT32_MAX) noexcept;
+  Result<StateView> state(std::uint32_t layer,
+                          std::uint32_t written = UINT32_MAX,
+                          std::uint32_t rank = 0) noexcept;
 
  protected:
   OpenRows() noexcept = default;
@@ -130,7 +136,8 @@ class OpenRows : public HandleBase {
                     float const* source,
                     std::uint32_t first,
                     std::uint32_t count,
-                    Stream stream) noexcept;
+                    Stream stream,
+                    std::uint32_t rank) noexcept;
   Status end(std::uint32_t keep, Stream stream) noexcept;
   /// Drops what is open here and takes the other's place.
   void take_over(OpenRows& other) noexcept;
@@ -150,14 +157,15 @@ class Append : public detail::OpenRows {
   /// Writes the next `count` rows of one layer of one plane, in order, each once. Rows of kTailRing
   /// are indexer rows; the library builds the pool keys that become complete.
   ///
-  /// Shapes   : source [count, row elements] f32, device memory; attention KV rows are [2, heads,
-  ///            head_dim]
+  /// Shapes   : source [count, row elements] f32, memory of the rank's device; attention KV rows are
+  ///            [2, heads, head_dim], with the heads of the rank
   /// Errors   : kStale, kInvalidArgument; kDeviceFailed taints the sequence
   Status write(PlaneKind plane,
                std::uint32_t layer,
                float const* source,
                std::uint32_t count,
-               Stream stream = {}) noexcept;
+               Stream stream = {},
+               std::uint32_t rank = 0) noexcept;
   /// Makes the rows visible. Errors: kStale, kTainted; kIncomplete with the handle still open;
   /// kDeviceFailed taints.
   Status commit(Stream stream = {}) noexcept;
@@ -184,7 +192,8 @@ class Round : public detail::OpenRows {
                float const* source,
                std::uint32_t first,
                std::uint32_t count,
-               Stream stream = {}) noexcept;
+               Stream stream = {},
+               std::uint32_t rank = 0) noexcept;
   /// Keeps the first `keep` rows, forgets the others and closes the round.
   /// Errors   : kStale, kTainted; kInvalidArgument (keep > k) and kIncomplete with the round still
   ///            open; kDeviceFailed taints
@@ -293,20 +302,24 @@ class Step : public detail::HandleBase {
                float const* source,
                std::uint32_t first,
                std::uint32_t count,
-               Stream stream = {}) noexcept;
+               Stream stream = {},
+               std::uint32_t rank = 0) noexcept;
   /// As Append::rows, for one item.
   Result<RowsView> rows(std::uint32_t item,
                         PlaneKind plane,
                         std::uint32_t layer,
-                        std::uint32_t written = UINT32_MAX) noexcept;
+                        std::uint32_t written = UINT32_MAX,
+                        std::uint32_t rank = 0) noexcept;
   /// As Append::state, for one item.
   Result<StateView> state(std::uint32_t item,
                           std::uint32_t layer,
-                          std::uint32_t written = UINT32_MAX) noexcept;
+                          std::uint32_t written = UINT32_MAX,
+                          std::uint32_t rank = 0) noexcept;
   /// Device array [rows of the step, padding counted] u32: the sequence index of each row, 0 for
-  /// padding. It is one array for the whole cache: the next begin of a step writes it again.
-  /// Errors   : kStale.
-  Result<std::uint32_t const*> row_sequences() const noexcept;
+  /// padding. It is one array for each device of the cache: the next begin of a step writes it
+  /// again.
+  /// Errors   : kStale, kInvalidArgument (device)
+  Result<std::uint32_t const*> row_sequences(std::uint32_t device = 0) const noexcept;
   /// Ends the step: for a verify item keep[i] is the rows to keep, for an append item its rows or
   /// 0, for padding 0. All or nothing; one launch.
   ///
@@ -335,8 +348,12 @@ class Cache {
   /// Closes the cache; with live handles its memory stays until the last of them is gone.
   ~Cache();
 
-  /// Validates `layout` and reserves all memory. `device` must outlive the cache.
-  /// Errors   : those of validate(); kOutOfMemory
+  /// Validates `layout` and reserves all memory. There is one device for each rank of each stage,
+  /// that of a rank at stage * ranks + rank; one device may stand there more than once. Devices
+  /// must outlive the cache and its handles.
+  /// Errors   : those of validate(); kInvalidArgument (another number of devices); kOutOfMemory
+  static Result<Cache> create(Layout const& layout, std::span<Device* const> devices) noexcept;
+  /// The same on one device, for a layout of one rank and one stage.
   static Result<Cache> create(Layout const& layout, Device& device) noexcept;
   /// Starts an empty sequence; its state is zeros. Errors: kStale (closed), kExhausted.
   Result<Sequence> create_sequence(Stream stream = {}) noexcept;

@@ -26,7 +26,7 @@ struct Holder {
   std::uint32_t index = 0;
 };
 
-/// One plane class: the layers of one plane kind and shape.
+/// One plane class: the layers of one plane kind and shape in one stage, as one rank holds them.
 struct PlaneInfo {
   PlaneKind kind = PlaneKind::kAttentionKv;
   char const* name = "";
@@ -40,7 +40,9 @@ struct PlaneInfo {
   std::uint32_t entries = 0;              ///< entries of one sequence's table
   std::uint64_t page_bytes = 0;           ///< bytes of one page, or of one state slot
   std::uint32_t pages = 0;          ///< pages (or slots) of the arena, the reserved one counted
-  std::byte const* base = nullptr;  ///< device address of the arena
+  std::byte const* base = nullptr;  ///< device address of the arena on rank 0
+  std::uint32_t stage = 0;
+  bool split = false;  ///< each rank holds its share of every part; else all of it
 };
 
 /// Recurrent state of one layer inside a slot.
@@ -98,7 +100,8 @@ class Inspection {
 
   [[nodiscard]] std::uint32_t plane_count() const noexcept;
   [[nodiscard]] PlaneInfo plane(std::uint32_t plane) const noexcept;
-  /// Layers of the recurrent plane, in slot order; empty without one.
+  /// Layers of the recurrent planes, in slot order; empty without one. Offsets are from the start
+  /// of the slot of their stage.
   [[nodiscard]] std::span<StateInfo const> states() const noexcept;
 
   /// One past the largest index; index 0 is reserved.
@@ -138,31 +141,39 @@ class Inspection {
   [[nodiscard]] std::span<std::uint32_t const> open_pages(std::uint32_t sequence,
                                                           std::uint32_t plane) const noexcept;
 
-  /// Copies rows [first, first + count) of one layer (index into PlaneInfo::layers) into `out`
-  /// [count, row_elements] f32.
+  [[nodiscard]] std::uint32_t ranks() const noexcept;
+  [[nodiscard]] std::uint32_t stages() const noexcept;
+  /// Device address of a plane's arena on a rank.
+  [[nodiscard]] std::byte const* base(std::uint32_t plane, std::uint32_t rank) const noexcept;
+  /// Copies rows [first, first + count) of one layer (index into PlaneInfo::layers) on one rank into
+  /// `out` [count, row_elements] f32.
   /// Errors   : kInvalidArgument (a row has no page, or the size is wrong), kDeviceFailed
   Status read_rows(Holder holder,
                    std::uint32_t plane,
                    std::uint32_t layer_index,
                    std::uint32_t first,
                    std::uint32_t count,
-                   std::span<float> out) const noexcept;
-  /// Copies the whole state slot of a holder into `out`, page_bytes / 4 elements.
+                   std::span<float> out,
+                   std::uint32_t rank = 0) const noexcept;
+  /// Copies the state slots of a holder on one rank into `out`, stage after stage; page_bytes / 4
+  /// elements each.
   /// Errors   : kInvalidArgument, kDeviceFailed
-  Status read_state(Holder holder, std::span<float> out) const noexcept;
-  /// Device address of a row's part 0, or nullptr; only for devices whose memory the host can read.
+  Status read_state(Holder holder, std::span<float> out, std::uint32_t rank = 0) const noexcept;
+  /// Device address of a row's part 0 on rank 0, or nullptr; only for devices whose memory the host
+  /// can read.
   [[nodiscard]] std::byte const* row_address(Holder holder,
                                              std::uint32_t plane,
                                              std::uint32_t layer_index,
                                              std::uint32_t row) const noexcept;
-  /// Reads the device record of a sequence. Errors: kInvalidArgument, kDeviceFailed.
-  Result<MirrorInfo> mirror(std::uint32_t sequence) const noexcept;
-  /// Copies the entries of a sequence's device table from `first` on into `out`.
+  /// Reads the record of a sequence on a device. Errors: kInvalidArgument, kDeviceFailed.
+  Result<MirrorInfo> mirror(std::uint32_t sequence, std::uint32_t device = 0) const noexcept;
+  /// Copies the entries of a sequence's device table on a rank, from `first` on, into `out`.
   /// Errors   : kInvalidArgument (past the table), kDeviceFailed
   Status read_table(std::uint32_t sequence,
                     std::uint32_t plane,
                     std::uint32_t first,
-                    std::span<std::uint32_t> out) const noexcept;
+                    std::span<std::uint32_t> out,
+                    std::uint32_t rank = 0) const noexcept;
 
  private:
   internal::cache::Core const* core_;

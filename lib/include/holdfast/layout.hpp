@@ -33,6 +33,7 @@ inline constexpr std::uint32_t kPlaneKindCount = 0 HOLDFAST_PLANE_SPECS(HOLDFAST
 /// One model layer; it may own several planes, or none (an MLP).
 struct Layer {
   std::vector<PlaneSpec> planes;
+  std::uint32_t stage = 0;  ///< pipeline stage that owns it; never lower than the layer's before
 };
 
 /// How much a cache can hold. A zero stands for the worst case of the others, so that it never runs
@@ -57,7 +58,8 @@ struct Layout {
   Capacity capacity;
   std::uint32_t page_rows = 64;    ///< rows of a page; for pool keys, keys of a page
   std::uint32_t chunk_pages = 64;  ///< page ids of a chunk
-  std::uint32_t ranks = 1;         ///< tensor-parallel ranks
+  std::uint32_t ranks = 1;         ///< tensor-parallel ranks of every stage
+  std::uint32_t stages = 1;        ///< pipeline stages, each with layers of its own
 };
 
 /// Checks a layout whole.
@@ -68,11 +70,15 @@ struct Layout {
 
 /// What Cache::create takes for a layout, once and for all.
 struct BytesNeeded {
-  std::uint64_t device = 0;    ///< device memory: records, tables, arenas
-  std::uint64_t pinned = 0;    ///< host memory that the device can read
-  std::uint64_t per_page = 0;  ///< of `device`: one page of every addressed class together
-  std::uint64_t per_slot = 0;  ///< of `device`: one state slot
+  std::uint64_t device = 0;    ///< memory of the fullest device: records, tables, arenas
+  std::uint64_t devices = 0;   ///< memory of all devices together
+  std::uint64_t pinned = 0;    ///< for each device, host memory that it can read
+  std::uint64_t per_page = 0;  ///< of `devices`: one page of every addressed class together
+  std::uint64_t per_slot = 0;  ///< of `devices`: one state slot
 };
+
+/// Most devices of one cache.
+inline constexpr std::uint32_t kLargestDeviceCount = 64;
 
 /// Sizes a layout without creating anything.
 ///

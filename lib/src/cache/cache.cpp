@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public handles: thin owners of ids over the core.
+#include <algorithm>
 #include <holdfast/cache.hpp>
 #include <new>
 
@@ -37,18 +38,21 @@ HandleBase::~HandleBase() {
 
 Result<RowsView> OpenRows::rows(PlaneKind plane,
                                 std::uint32_t layer,
-                                std::uint32_t written) noexcept {
+                                std::uint32_t written,
+                                std::uint32_t rank) noexcept {
   if (core_ == nullptr) {
     return stale("handle");
   }
-  return core_->rows_view(id_, ticket_, plane, layer, written);
+  return core_->rows_view(id_, ticket_, plane, layer, written, rank);
 }
 
-Result<StateView> OpenRows::state(std::uint32_t layer, std::uint32_t written) noexcept {
+Result<StateView> OpenRows::state(std::uint32_t layer,
+                                  std::uint32_t written,
+                                  std::uint32_t rank) noexcept {
   if (core_ == nullptr) {
     return stale("handle");
   }
-  return core_->state_view(id_, ticket_, layer, written);
+  return core_->state_view(id_, ticket_, layer, written, rank);
 }
 
 Status OpenRows::write_rows(PlaneKind plane,
@@ -56,7 +60,8 @@ Status OpenRows::write_rows(PlaneKind plane,
                             float const* source,
                             std::uint32_t first,
                             std::uint32_t count,
-                            Stream stream) noexcept {
+                            Stream stream,
+                            std::uint32_t rank) noexcept {
   if (core_ == nullptr) {
     return stale("handle");
   }
@@ -65,6 +70,7 @@ Status OpenRows::write_rows(PlaneKind plane,
                            {.view = {}, .source = source, .first = first, .count = count},
                            plane,
                            layer,
+                           rank,
                            stream);
 }
 
@@ -99,8 +105,9 @@ Status Append::write(PlaneKind plane,
                      std::uint32_t layer,
                      float const* source,
                      std::uint32_t count,
-                     Stream stream) noexcept {
-  return write_rows(plane, layer, source, 0, count, stream);
+                     Stream stream,
+                     std::uint32_t rank) noexcept {
+  return write_rows(plane, layer, source, 0, count, stream, rank);
 }
 
 Status Append::commit(Stream stream) noexcept {
@@ -134,8 +141,9 @@ Status Round::write(PlaneKind plane,
                     float const* source,
                     std::uint32_t first,
                     std::uint32_t count,
-                    Stream stream) noexcept {
-  return write_rows(plane, layer, source, first, count, stream);
+                    Stream stream,
+                    std::uint32_t rank) noexcept {
+  return write_rows(plane, layer, source, first, count, stream, rank);
 }
 
 Result<Accepted> Round::accept(std::uint32_t keep, Stream stream) noexcept {
@@ -263,7 +271,8 @@ Status Step::write(std::uint32_t item,
                    float const* source,
                    std::uint32_t first,
                    std::uint32_t count,
-                   Stream stream) noexcept {
+                   Stream stream,
+                   std::uint32_t rank) noexcept {
   if (core_ == nullptr) {
     return stale("step");
   }
@@ -277,13 +286,15 @@ Status Step::write(std::uint32_t item,
                            {.view = {}, .source = source, .first = first, .count = count},
                            plane,
                            layer,
+                           rank,
                            stream);
 }
 
 Result<RowsView> Step::rows(std::uint32_t item,
                             PlaneKind plane,
                             std::uint32_t layer,
-                            std::uint32_t written) noexcept {
+                            std::uint32_t written,
+                            std::uint32_t rank) noexcept {
   if (core_ == nullptr) {
     return stale("step");
   }
@@ -292,12 +303,13 @@ Result<RowsView> Step::rows(std::uint32_t item,
   if (!known) {
     return known.error();
   }
-  return core_->rows_view(known->id, ticket, plane, layer, written);
+  return core_->rows_view(known->id, ticket, plane, layer, written, rank);
 }
 
 Result<StateView> Step::state(std::uint32_t item,
                               std::uint32_t layer,
-                              std::uint32_t written) noexcept {
+                              std::uint32_t written,
+                              std::uint32_t rank) noexcept {
   if (core_ == nullptr) {
     return stale("step");
   }
@@ -306,11 +318,12 @@ Result<StateView> Step::state(std::uint32_t item,
   if (!known) {
     return known.error();
   }
-  return core_->state_view(known->id, ticket, layer, written);
+  return core_->state_view(known->id, ticket, layer, written, rank);
 }
 
-Result<std::uint32_t const*> Step::row_sequences() const noexcept {
-  return core_ == nullptr ? Result<std::uint32_t const*>{stale("step")} : core_->row_sequences(id_);
+Result<std::uint32_t const*> Step::row_sequences(std::uint32_t device) const noexcept {
+  return core_ == nullptr ? Result<std::uint32_t const*>{stale("step")}
+                          : core_->row_sequences(id_, device);
 }
 
 Status Step::finish(std::span<std::uint32_t const> keep,
@@ -336,7 +349,20 @@ Cache::~Cache() {
 }
 
 Result<Cache> Cache::create(Layout const& layout, Device& device) noexcept {
-  auto* const core = new (std::nothrow) Core{device};
+  Device* const one = &device;
+  return create(layout, {&one, 1});
+}
+
+Result<Cache> Cache::create(Layout const& layout, std::span<Device* const> devices) noexcept {
+  bool const usable = !devices.empty() && devices.size() <= kLargestDeviceCount &&
+                      std::find(devices.begin(), devices.end(), nullptr) == devices.end();
+  if (!usable) {
+    return Error{.code = ErrorCode::kInvalidArgument,
+                 .text = "must be one for each rank of each stage",
+                 .subject = "devices",
+                 .got = static_cast<std::int64_t>(devices.size())};
+  }
+  auto* const core = new (std::nothrow) Core{devices};
   if (core == nullptr) {
     return Error{.code = ErrorCode::kOutOfMemory,
                  .text = "the host has no memory for a cache",

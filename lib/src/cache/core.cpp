@@ -20,20 +20,29 @@ Error out_of_memory() noexcept {
 
 }  // namespace
 
+Core::Core(std::span<Device* const> devices) noexcept
+    : device_count_{static_cast<std::uint32_t>(devices.size())} {
+  std::copy(devices.begin(), devices.end(), devices_.begin());
+}
+
 Core::~Core() {
   free_memory();
 }
 
 Status Core::create(Layout const& layout) noexcept {
   HOLDFAST_TRY(storage::make_plan(layout, plan_));
+  if (device_count_ != plan_.device_count()) {
+    return invalid(
+        "devices", "must be one for each rank of each stage", device_count_, plan_.device_count());
+  }
   for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
     cells_ += plan_.classes[index].layer_count;
   }
   if (!sequences_.create(plan_.sequence_limit) || !snapshots_.create(plan_.snapshot_limit) ||
       !free_sequences_.create(plan_.sequence_limit) ||
       !free_snapshots_.create(plan_.snapshot_limit) ||
-      !written_.create(std::uint64_t{plan_.sequence_limit} * cells_) ||
-      !viewed_.create(std::uint64_t{plan_.sequence_limit} * cells_) ||
+      !written_.create(std::uint64_t{plan_.sequence_limit} * plan_.ranks * cells_) ||
+      !viewed_.create(std::uint64_t{plan_.sequence_limit} * plan_.ranks * cells_) ||
       !steps_.create(plan_.step_records) || !free_steps_.create(plan_.step_records) ||
       !step_items_.create(std::uint64_t{plan_.step_records} * plan_.step_items) ||
       !keeps_.create(plan_.step_items)) {
@@ -57,43 +66,64 @@ Status Core::create(Layout const& layout) noexcept {
   return {};
 }
 
-Status Core::create_planes() noexcept {
-  // Records and tables first, then the arenas; a table entry that was never set names the reserved
-  // page 0.
-  std::uint64_t const record_bytes = plan_.record_bytes();
-  std::uint64_t const row_bytes = plan_.row_map_bytes();
+/// Memory of one device: records, row map and tables, cleared - a table entry that was never set
+/// names the reserved page 0 - and then the arenas.
+Status Core::create_device(std::uint32_t stage, std::uint32_t rank) noexcept {
+  std::uint32_t const index = stage * plan_.ranks + rank;
+  Device& device = *devices_[index];
   storage::StepLimits const limits = storage::step_limits(plan_);
-  auto memory = device_.allocate(plan_.device_bytes(), MemoryKind::kDevice);
+  auto memory = device.allocate(plan_.device_bytes(stage), MemoryKind::kDevice);
   if (!memory) {
     return memory.error();
   }
-  memory_ = *memory;
-  auto pinned = device_.allocate(storage::StepWork::block_bytes(limits), MemoryKind::kPinned);
+  memories_[index] = *memory;
+  auto pinned = device.allocate(storage::StepWork::block_bytes(limits), MemoryKind::kPinned);
   if (!pinned) {
     return pinned.error();
   }
-  pinned_ = *pinned;
-  step_.attach(pinned_.base, limits, reinterpret_cast<std::uint32_t*>(memory_.base + record_bytes));
-  FillSegment const records{.destination = memory_.base,
-                            .bytes = record_bytes + row_bytes + plan_.table_bytes};
-  HOLDFAST_TRY(device_.fill({&records, 1}, Stream{}));
-  std::byte* next_table = memory_.base + record_bytes + row_bytes;
-  std::byte* next_pages = next_table + plan_.table_bytes;
+  pinned_[index] = *pinned;
+  std::byte* const base = memory->base;
+  std::byte* const row_map = base + plan_.record_bytes();
+  storage::StepWork& work = work_.of(stage);
+  work.attach(rank,
+              device,
+              pinned->base,
+              {.records = base,
+               .tables = reinterpret_cast<std::uint32_t*>(row_map + plan_.row_map_bytes()),
+               .row_sequences = reinterpret_cast<std::uint32_t*>(row_map),
+               .record_bytes = plan_.mirror_bytes});
+  for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
+    storage::ClassPlan const& known = plan_.classes[plane];
+    bool const is_slot = known.page_rows == 0;
+    if (known.stage == stage) {
+      work.set_strips(rank,
+                      plane,
+                      {.base = base + known.arena_offset,
+                       .page_bytes = known.page_bytes,
+                       .strip_bytes = known.strip_bytes,
+                       .strips = is_slot ? 1 : known.layer_count * known.parts,
+                       .row_bytes = is_slot ? planes::kSlotRowBytes : known.row_bytes});
+    }
+  }
+  FillSegment const cleared{.destination = base, .bytes = plan_.cleared_bytes(stage)};
+  return device.fill({&cleared, 1}, Stream{});
+}
+
+Status Core::create_planes() noexcept {
+  if (!work_.create(storage::step_limits(plan_), plan_.stages, plan_.ranks)) {
+    return out_of_memory();
+  }
+  for (std::uint32_t stage = 0; stage < plan_.stages; ++stage) {
+    for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+      HOLDFAST_TRY(create_device(stage, rank));
+    }
+  }
   for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
     storage::ClassPlan const& known = plan_.classes[index];
-    planes::PlaneMemory place{};
-    place.device_table = reinterpret_cast<std::uint32_t*>(next_table);
-    next_table += storage::align_bytes(std::uint64_t{plan_.sequence_limit} * known.entries *
-                                       sizeof(std::uint32_t));
-    place.pages = next_pages;
-    next_pages += storage::align_bytes(known.page_bytes * known.pages);
-    bool const is_slot = known.page_rows == 0;
-    step_.set_strips(index,
-                     {.base = place.pages,
-                      .page_bytes = known.page_bytes,
-                      .strip_bytes = known.strip_bytes,
-                      .strips = is_slot ? 1 : known.layer_count * known.parts,
-                      .row_bytes = is_slot ? planes::kSlotRowBytes : known.row_bytes});
+    std::byte* const base = memories_[device_of(index, 0)].base;
+    planes::PlaneMemory const place{
+        .pages = base + known.arena_offset,
+        .device_table = reinterpret_cast<std::uint32_t*>(base + known.table_offset)};
     planes::emplace_plane(planes_[index], known.rule);
     bool const created =
         std::visit([&](auto& plane) { return plane.create(plan_, index, place); }, planes_[index]);
@@ -105,13 +135,13 @@ Status Core::create_planes() noexcept {
 }
 
 void Core::free_memory() noexcept {
-  if (memory_.base != nullptr) {
-    device_.free(memory_);
-    memory_ = {};
-  }
-  if (pinned_.base != nullptr) {
-    device_.free(pinned_);
-    pinned_ = {};
+  for (std::uint32_t index = 0; index < device_count_; ++index) {
+    for (Memory* const memory : {&memories_[index], &pinned_[index]}) {
+      if (memory->base != nullptr) {
+        devices_[index]->free(*memory);
+        *memory = {};
+      }
+    }
   }
   open_ = false;
 }
@@ -144,8 +174,8 @@ void Core::remove_handle() noexcept {
   }
 }
 
-SequenceMirror* Core::mirror(std::uint32_t sequence) const noexcept {
-  return reinterpret_cast<SequenceMirror*>(memory_.base + sequence * plan_.mirror_bytes);
+SequenceMirror* Core::mirror(std::uint32_t sequence, std::uint32_t device) const noexcept {
+  return reinterpret_cast<SequenceMirror*>(memories_[device].base + sequence * plan_.mirror_bytes);
 }
 
 Owner Core::owner_of(std::uint32_t index) const noexcept {
@@ -186,6 +216,11 @@ Status Core::check_open(HandleId id, std::uint64_t ticket) const noexcept {
                  .subject = "sequence"};
   }
   return {};
+}
+
+Status Core::check_rank(std::uint32_t rank) const noexcept {
+  return rank < plan_.ranks ? Status{}
+                            : invalid("rank", "is past the layout's ranks", rank, plan_.ranks);
 }
 
 Status Core::check_snapshot(HandleId snapshot) const noexcept {
@@ -236,9 +271,9 @@ Result<HandleId> Core::create_sequence(Stream stream) noexcept {
   SequenceRecord& record = sequences_[*taken];
   record.live = true;
   record.position = 0;
-  step_.clear();
+  work_.clear();
   for_each_plane(
-      [&](std::uint32_t /*index*/, auto& plane) { plane.start(owner_of(*taken), step_); });
+      [&](std::uint32_t index, auto& plane) { plane.start(owner_of(*taken), step_of(index)); });
   if (Status const launched = publish(*taken, stream); !launched) {
     give_back_sequence(*taken);
     return launched.error();
@@ -262,14 +297,17 @@ void Core::give_back_sequence(std::uint32_t index) noexcept {
 void Core::describe(std::uint32_t index) noexcept {
   SequenceRecord& record = sequences_[index];
   ++record.changes;
-  storage::MirrorUpdate& update = step_.mirror();
-  update.mirror = mirror(index);
-  update.committed = record.position;
-  update.open = HOLDFAST_MUTANT(kOpenRowsNotPublished) ? 0 : record.rows;
-  update.generation = record.generation;
-  update.read_slot = 0;
-  for_each_plane([&](std::uint32_t /*index*/, auto const& plane) {
-    update.read_slot = std::max(update.read_slot, plane.state({HolderKind::kSequence, index}).slot);
+  for (storage::StepWork& stage : work_.all()) {
+    storage::MirrorUpdate& update = stage.mirror();
+    update.sequence = index;
+    update.committed = record.position;
+    update.open = HOLDFAST_MUTANT(kOpenRowsNotPublished) ? 0 : record.rows;
+    update.generation = record.generation;
+    update.read_slot = 0;
+  }
+  for_each_plane([&](std::uint32_t plane_index, auto const& plane) {
+    std::uint32_t& slot = step_of(plane_index).mirror().read_slot;
+    slot = std::max(slot, plane.state({HolderKind::kSequence, index}).slot);
   });
   if (record.position == 0 && HOLDFAST_MUTANT(kScratchSlotPublished)) {
     update.read_slot = 0;
@@ -277,9 +315,9 @@ void Core::describe(std::uint32_t index) noexcept {
 }
 
 Status Core::publish(std::uint32_t index, Stream stream) noexcept {
-  step_.open_mirror();
+  work_.open_mirror();
   describe(index);
-  return step_.launch(device_, stream);
+  return work_.launch(stream);
 }
 
 }  // namespace holdfast::internal::cache

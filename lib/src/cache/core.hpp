@@ -8,9 +8,11 @@
 #include <array>
 #include <cstdint>
 #include <holdfast/cache.hpp>
+#include <type_traits>
 
 #include "planes/plane_list.hpp"
 #include "planes/row_kernels.hpp"
+#include "storage/steps.hpp"
 
 namespace holdfast::internal::cache {
 
@@ -63,7 +65,8 @@ struct SnapshotRecord {
 /// Everything behind a Cache. Calls are those of the public handles.
 class Core {
  public:
-  explicit Core(Device& device) noexcept : device_{device} {}
+  /// One device a rank of each stage: that of a rank is at stage * ranks + rank.
+  explicit Core(std::span<Device* const> devices) noexcept;
   Core(Core const&) = delete;
   Core& operator=(Core const&) = delete;
   ~Core();
@@ -93,23 +96,27 @@ class Core {
   [[nodiscard]] Result<ItemRequest> step_item(HandleId step,
                                               std::uint32_t item,
                                               std::uint64_t* ticket) const noexcept;
-  [[nodiscard]] Result<std::uint32_t const*> row_sequences(HandleId step) const noexcept;
+  [[nodiscard]] Result<std::uint32_t const*> row_sequences(HandleId step,
+                                                           std::uint32_t device) const noexcept;
   [[nodiscard]] std::uint32_t step_item_limit() const noexcept { return plan_.step_items; }
   [[nodiscard]] Status write_rows(HandleId id,
                                   std::uint64_t ticket,
                                   planes::WriteRowsParameters rows,
                                   PlaneKind kind,
                                   std::uint32_t layer,
+                                  std::uint32_t rank,
                                   Stream stream) noexcept;
   [[nodiscard]] Result<RowsView> rows_view(HandleId id,
                                            std::uint64_t ticket,
                                            PlaneKind kind,
                                            std::uint32_t layer,
-                                           std::uint32_t written) noexcept;
+                                           std::uint32_t written,
+                                           std::uint32_t rank) noexcept;
   [[nodiscard]] Result<StateView> state_view(HandleId id,
                                              std::uint64_t ticket,
                                              std::uint32_t layer,
-                                             std::uint32_t written) noexcept;
+                                             std::uint32_t written,
+                                             std::uint32_t rank) noexcept;
   /// Ends open handles of one ticket; the kept rows become visible, on all items or on none.
   [[nodiscard]] Status finish(std::span<ItemKeep const> items,
                               std::uint64_t ticket,
@@ -141,8 +148,19 @@ class Core {
   [[nodiscard]] SnapshotRecord const& snapshot_record(std::uint32_t index) const noexcept {
     return snapshots_[index];
   }
-  [[nodiscard]] SequenceMirror* mirror(std::uint32_t sequence) const noexcept;
-  [[nodiscard]] Device& device() const noexcept { return device_; }
+  [[nodiscard]] SequenceMirror* mirror(std::uint32_t sequence, std::uint32_t device) const noexcept;
+  [[nodiscard]] Device& device(std::uint32_t device) const noexcept { return *devices_[device]; }
+  [[nodiscard]] std::uint32_t device_of(std::uint32_t plane, std::uint32_t rank) const noexcept {
+    return plan_.classes[plane].stage * plan_.ranks + rank;
+  }
+  /// Where a rank has what rank 0 of the plane's stage has at `place`.
+  template <typename T>
+  [[nodiscard]] T* at_rank(T* place, std::uint32_t plane, std::uint32_t rank) const noexcept {
+    using Byte = std::conditional_t<std::is_const_v<T>, std::byte const, std::byte>;
+    std::byte const* const from = memories_[device_of(plane, 0)].base;
+    std::byte const* const to = memories_[device_of(plane, rank)].base;
+    return reinterpret_cast<T*>(reinterpret_cast<Byte*>(place) + (to - from));
+  }
 
  private:
   template <typename Visitor>
@@ -190,35 +208,46 @@ class Core {
   void describe(std::uint32_t index) noexcept;
   /// Describes one sequence and launches.
   [[nodiscard]] Status publish(std::uint32_t index, Stream stream) noexcept;
+  /// The step work of a plane's stage.
+  [[nodiscard]] storage::StepWork& step_of(std::uint32_t plane) noexcept {
+    return work_.of(plan_.classes[plane].stage);
+  }
+  [[nodiscard]] Status create_device(std::uint32_t stage, std::uint32_t rank) noexcept;
+  [[nodiscard]] Status check_rank(std::uint32_t rank) const noexcept;
   [[nodiscard]] Status launch_indexer(std::uint32_t index,
                                       planes::WriteRowsParameters const& rows,
                                       std::uint32_t ring_plane,
                                       std::uint32_t ring_index,
+                                      std::uint32_t rank,
                                       Stream stream) noexcept;
   [[nodiscard]] RowsView make_view(std::uint32_t index,
                                    std::uint32_t plane,
-                                   std::uint32_t layer_index) const noexcept;
+                                   std::uint32_t layer_index,
+                                   std::uint32_t rank) const noexcept;
   [[nodiscard]] std::uint64_t cell(std::uint32_t index,
                                    std::uint32_t plane,
-                                   std::uint32_t layer_index) const noexcept {
-    return std::uint64_t{index} * cells_ + plan_.classes[plane].first_layer + layer_index;
+                                   std::uint32_t layer_index,
+                                   std::uint32_t rank) const noexcept {
+    return (std::uint64_t{index} * plan_.ranks + rank) * cells_ + plan_.classes[plane].first_layer +
+           layer_index;
   }
   void free_memory() noexcept;
 
-  Device& device_;
+  std::array<Device*, kLargestDeviceCount> devices_{};
+  std::uint32_t device_count_ = 0;
   storage::Plan plan_;
   std::array<planes::AnyPlane, storage::kLargestClassCount> planes_;
-  storage::StepWork step_;
-  Memory memory_{};
-  Memory pinned_{};
+  storage::Steps work_;
+  std::array<Memory, kLargestDeviceCount> memories_{};
+  std::array<Memory, kLargestDeviceCount> pinned_{};
   base::FixedArray<SequenceRecord> sequences_;
   base::FixedArray<SnapshotRecord> snapshots_;
   base::FixedArray<std::uint32_t> free_sequences_;
   base::FixedArray<std::uint32_t> free_snapshots_;
   base::FixedArray<std::uint32_t>
-      written_;  // [sequence_limit, cells]: open rows written, by class and layer
+      written_;  // [sequence_limit, ranks, cells]: open rows written, by class and layer
   base::FixedArray<std::uint8_t>
-      viewed_;                          // [sequence_limit, cells]: the engine writes through a view
+      viewed_;  // [sequence_limit, ranks, cells]: the engine writes through a view
   base::FixedArray<StepRecord> steps_;  // open steps
   base::FixedArray<std::uint32_t> free_steps_;
   base::FixedArray<ItemRequest> step_items_;  // [steps, step_items]

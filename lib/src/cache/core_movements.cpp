@@ -43,10 +43,10 @@ Result<HandleId> Core::snapshot(HandleId id) noexcept {
 }
 
 void Core::load_planes(std::uint32_t snapshot, std::uint32_t index, LoadKind kind) noexcept {
-  step_.clear();
+  work_.clear();
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     if (!snapshot_forgets(plan_.classes[plane_index].kind)) {
-      plane.load(snapshot, owner_of(index), kind, step_);
+      plane.load(snapshot, owner_of(index), kind, step_of(plane_index));
     }
   });
   sequences_[index].position = snapshots_[snapshot].position;
@@ -115,10 +115,10 @@ Status Core::truncate(HandleId id, std::uint32_t length, Stream stream) noexcept
   if (length == record.position) {
     return {};
   }
-  step_.clear();
-  for_each_plane([&](std::uint32_t /*index*/, auto& plane) {
+  work_.clear();
+  for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     if (!half || plane.can_truncate(id.index, length)) {
-      plane.truncate(owner_of(id.index), length, step_);
+      plane.truncate(owner_of(id.index), length, step_of(plane_index));
     }
   });
   if (half) {
@@ -136,7 +136,7 @@ Status Core::release(HandleId id, Stream /*stream*/) noexcept {
   HOLDFAST_TRY(check_live(id));
   SequenceRecord& record = sequences_[id.index];
   if (record.open != OpenKind::kNone) {
-    step_.clear();
+    work_.clear();
     close_planes(id.index, 0);  // cancelled; nobody reads the device record of a released sequence
   }
   give_back_sequence(id.index);

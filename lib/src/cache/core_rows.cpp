@@ -99,15 +99,16 @@ Status Core::check_storage(std::span<ItemRequest const> items, bool is_step) con
 void Core::open_item(ItemRequest const& item) noexcept {
   SequenceRecord& record = sequences_[item.id.index];
   planes::Opening const opening = opening_of(item);
-  step_.open_mirror();
-  for_each_plane([&](std::uint32_t /*index*/, auto& plane) {
-    plane.copy_on_write(owner_of(item.id.index), opening, step_);
-    plane.reserve(owner_of(item.id.index), opening, step_);
+  work_.open_mirror();
+  for_each_plane([&](std::uint32_t plane_index, auto& plane) {
+    plane.copy_on_write(owner_of(item.id.index), opening, step_of(plane_index));
+    plane.reserve(owner_of(item.id.index), opening, step_of(plane_index));
   });
   record.open = item.kind;
   record.rows = item.rows;
   record.ticket = next_ticket_;
-  for (std::uint64_t at = cell(item.id.index, 0, 0), i = 0; i < cells_; ++i) {
+  std::uint64_t const cells = std::uint64_t{plan_.ranks} * cells_;
+  for (std::uint64_t at = cell(item.id.index, 0, 0, 0), i = 0; i < cells; ++i) {
     written_[at + i] = 0;
     viewed_[at + i] = 0;
   }
@@ -131,7 +132,7 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
     }
     return answer.error();
   }
-  step_.clear();
+  work_.clear();
   for (ItemRequest const& item : items) {
     if (item.id.index != 0) {
       open_item(item);
@@ -141,11 +142,11 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
       step_.mirror().open = item.rows;
     }
     if (is_step) {
-      step_.run({.sequence = item.id.index, .rows = item.rows});
+      work_.run({.sequence = item.id.index, .rows = item.rows});
     }
   }
   ++next_ticket_;
-  Status const launched = step_.launch(device_, stream);
+  Status const launched = work_.launch(stream);
   if (!launched) {
     for (ItemRequest const& item : items) {
       // Copies may have half run; release gives the reservation back.
@@ -158,14 +159,15 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
 
 RowsView Core::make_view(std::uint32_t index,
                          std::uint32_t plane,
-                         std::uint32_t layer_index) const noexcept {
+                         std::uint32_t layer_index,
+                         std::uint32_t rank) const noexcept {
   storage::ClassPlan const& known = plan_.classes[plane];
   return std::visit(
       [&](auto const& held) {
         return RowsView{
-            .pages = held.arena().base(),
-            .table = held.device_table(index),
-            .sequence = mirror(index),
+            .pages = at_rank(held.arena().base(), plane, rank),
+            .table = at_rank(held.device_table(index), plane, rank),
+            .sequence = mirror(index, device_of(plane, rank)),
             .page_bytes = known.page_bytes,
             .layer_offset = std::uint64_t{layer_index} * known.parts * known.strip_bytes,
             .part_stride = known.strip_bytes,
@@ -182,8 +184,10 @@ Status Core::write_rows(HandleId id,
                         planes::WriteRowsParameters rows,
                         PlaneKind kind,
                         std::uint32_t layer,
+                        std::uint32_t rank,
                         Stream stream) noexcept {
   HOLDFAST_TRY(check_open(id, ticket));
+  HOLDFAST_TRY(check_rank(rank));
   SequenceRecord& record = sequences_[id.index];
   std::uint32_t layer_index = 0;
   std::uint32_t plane = 0;
@@ -194,7 +198,7 @@ Status Core::write_rows(HandleId id,
   if (known->page_rows == 0 || known->derived) {
     return invalid("plane", "has no rows to write: states go through state(), pool keys are built");
   }
-  std::uint32_t& written = written_[cell(id.index, plane, layer_index)];
+  std::uint32_t& written = written_[cell(id.index, plane, layer_index, rank)];
   if (record.open == OpenKind::kAppend) {
     rows.first = written;  // in order, each once
   }
@@ -214,10 +218,10 @@ Status Core::write_rows(HandleId id,
   written = std::max(written, rows.first + rows.count);
   Status launched;
   if (known->rule == PlaneRule::kRing) {
-    launched = launch_indexer(id.index, rows, plane, layer_index, stream);
+    launched = launch_indexer(id.index, rows, plane, layer_index, rank, stream);
   } else {
-    rows.view = make_view(id.index, plane, layer_index);
-    launched = device_.launch(planes::kWriteRowsKernel, &rows, stream);
+    rows.view = make_view(id.index, plane, layer_index, rank);
+    launched = devices_[device_of(plane, rank)]->launch(planes::kWriteRowsKernel, &rows, stream);
   }
   if (!launched) {
     record.tainted = true;
@@ -229,6 +233,7 @@ Status Core::launch_indexer(std::uint32_t index,
                             planes::WriteRowsParameters const& rows,
                             std::uint32_t ring_plane,
                             std::uint32_t ring_index,
+                            std::uint32_t rank,
                             Stream stream) noexcept {
   SequenceRecord& record = sequences_[index];
   storage::ClassPlan const& ring = plan_.classes[ring_plane];
@@ -239,9 +244,9 @@ Status Core::launch_indexer(std::uint32_t index,
   HOLDFAST_ASSERT(keys != nullptr);
   // Keys built from a view at the end of a handle cover the kept rows only.
   std::uint32_t const written =
-      rows.source == nullptr ? rows.count : written_[cell(index, ring_plane, ring_index)];
-  planes::WriteIndexerParameters parameters{.ring = make_view(index, ring_plane, ring_index),
-                                            .keys = make_view(index, key_plane, key_index),
+      rows.source == nullptr ? rows.count : written_[cell(index, ring_plane, ring_index, rank)];
+  planes::WriteIndexerParameters parameters{.ring = make_view(index, ring_plane, ring_index, rank),
+                                            .keys = make_view(index, key_plane, key_index, rank),
                                             .source = rows.source,
                                             .first = rows.first,
                                             .count = rows.count,
@@ -253,15 +258,18 @@ Status Core::launch_indexer(std::uint32_t index,
     parameters.first_key = std::max(parameters.first_key, record.keys_built);
     record.keys_built = std::max(record.keys_built, (record.position + written) / keys->pool);
   }
-  return device_.launch(planes::kWriteIndexerKernel, &parameters, stream);
+  return devices_[device_of(ring_plane, rank)]->launch(
+      planes::kWriteIndexerKernel, &parameters, stream);
 }
 
 Result<RowsView> Core::rows_view(HandleId id,
                                  std::uint64_t ticket,
                                  PlaneKind kind,
                                  std::uint32_t layer,
-                                 std::uint32_t written) noexcept {
+                                 std::uint32_t written,
+                                 std::uint32_t rank) noexcept {
   HOLDFAST_TRY(check_open(id, ticket));
+  HOLDFAST_TRY(check_rank(rank));
   SequenceRecord const& record = sequences_[id.index];
   std::uint32_t layer_index = 0;
   std::uint32_t plane = 0;
@@ -276,17 +284,19 @@ Result<RowsView> Core::rows_view(HandleId id,
                    record.rows,
                    known->ring_rows - record.position % known->pool);
   }
-  std::uint64_t const at = cell(id.index, plane, layer_index);
+  std::uint64_t const at = cell(id.index, plane, layer_index, rank);
   written_[at] = std::max(written_[at], std::min(written, record.rows));
   viewed_[at] = 1;
-  return make_view(id.index, plane, layer_index);
+  return make_view(id.index, plane, layer_index, rank);
 }
 
 Result<StateView> Core::state_view(HandleId id,
                                    std::uint64_t ticket,
                                    std::uint32_t layer,
-                                   std::uint32_t written) noexcept {
+                                   std::uint32_t written,
+                                   std::uint32_t rank) noexcept {
   HOLDFAST_TRY(check_open(id, ticket));
+  HOLDFAST_TRY(check_rank(rank));
   std::uint32_t layer_index = 0;
   std::uint32_t plane = 0;
   storage::ClassPlan const* const known =
@@ -294,11 +304,14 @@ Result<StateView> Core::state_view(HandleId id,
   if (known == nullptr) {
     return invalid("layer", "has no recurrent state", layer);
   }
-  std::uint32_t& known_written = written_[cell(id.index, plane, layer_index)];
+  std::uint32_t& known_written = written_[cell(id.index, plane, layer_index, rank)];
   known_written = std::max(known_written, std::min(written, sequences_[id.index].rows));
-  StateView view = plan_.state_views[layer_index];
-  view.slots = std::visit([](auto const& held) { return held.arena().base(); }, planes_[plane]);
-  view.sequence = mirror(id.index);
+  StateView view = plan_.state_views[known->first_state + layer_index];
+  view.slots =
+      at_rank(std::visit([](auto const& held) { return held.arena().base(); }, planes_[plane]),
+              plane,
+              rank);
+  view.sequence = mirror(id.index, device_of(plane, rank));
   view.slot_bytes = known->page_bytes;
   return view;
 }
@@ -314,13 +327,15 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
     if (known.derived) {
       continue;
     }
-    for (std::uint32_t i = 0; i < known.layer_count; ++i) {
-      if (written_[cell(index, plane, i)] < keep) {
+    for (std::uint32_t i = 0; i < plan_.ranks * known.layer_count; ++i) {
+      std::uint32_t const layer = i / plan_.ranks;
+      std::uint32_t const written = written_[cell(index, plane, layer, i % plan_.ranks)];
+      if (written < keep) {
         return Error{.code = ErrorCode::kIncomplete,
                      .text = "rows are missing",
                      .subject = name_of(known.kind),
-                     .layer = static_cast<std::int32_t>(plan_.layers_of(known)[i]),
-                     .got = written_[cell(index, plane, i)],
+                     .layer = static_cast<std::int32_t>(plan_.layers_of(known)[layer]),
+                     .got = written,
                      .limit = keep};
       }
     }
@@ -329,13 +344,16 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
 }
 
 Status Core::build_viewed_keys(std::uint32_t index, std::uint32_t keep, Stream stream) noexcept {
-  for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
+  for (std::uint32_t plane = 0; keep != 0 && plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
-    for (std::uint32_t i = 0; keep != 0 && known.rule == PlaneRule::kRing && i < known.layer_count;
-         ++i) {
-      if (viewed_[cell(index, plane, i)] != 0) {
-        HOLDFAST_TRY(launch_indexer(
-            index, {.view = {}, .source = nullptr, .first = 0, .count = keep}, plane, i, stream));
+    std::uint32_t const layers = known.rule == PlaneRule::kRing ? known.layer_count : 0;
+    for (std::uint32_t i = 0; i < plan_.ranks * layers; ++i) {
+      std::uint32_t const layer = i / plan_.ranks;
+      std::uint32_t const rank = i % plan_.ranks;
+      if (viewed_[cell(index, plane, layer, rank)] != 0) {
+        planes::WriteRowsParameters const rows{
+            .view = {}, .source = nullptr, .first = 0, .count = keep};
+        HOLDFAST_TRY(launch_indexer(index, rows, plane, layer, rank, stream));
       }
     }
   }
@@ -346,9 +364,9 @@ void Core::close_planes(std::uint32_t index, std::uint32_t keep) noexcept {
   SequenceRecord& record = sequences_[index];
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     std::uint32_t reached = 0;
-    for (std::uint32_t i = 0; i < plan_.classes[plane_index].layer_count; ++i) {
+    for (std::uint32_t i = 0; i < plan_.ranks * plan_.classes[plane_index].layer_count; ++i) {
       // Through a view the engine may have written any open row.
-      std::uint64_t const at = cell(index, plane_index, i);
+      std::uint64_t const at = cell(index, plane_index, i / plan_.ranks, i % plan_.ranks);
       bool const viewed = viewed_[at] != 0 && !HOLDFAST_MUTANT(kViewNotCounted);
       reached = std::max(reached, viewed ? record.rows : written_[at]);
     }
@@ -358,7 +376,7 @@ void Core::close_planes(std::uint32_t index, std::uint32_t keep) noexcept {
                   .round = record.open == OpenKind::kRound,
                   .reached = record.position + reached},
                  keep,
-                 step_);
+                 step_of(plane_index));
   });
   record.position += keep;
   record.rows = 0;
@@ -400,13 +418,13 @@ Status Core::finish(std::span<ItemKeep const> items, std::uint64_t ticket, Strea
       return built;
     }
   }
-  step_.clear();
+  work_.clear();
   for (ItemKeep const& item : items) {
-    step_.open_mirror();
+    work_.open_mirror();
     close_planes(item.id.index, item.keep);
     describe(item.id.index);
   }
-  Status const launched = step_.launch(device_, stream);
+  Status const launched = work_.launch(stream);
   if (!launched) {
     taint(items);
   }

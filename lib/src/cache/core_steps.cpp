@@ -87,9 +87,13 @@ Result<ItemRequest> Core::step_item(HandleId step,
   return step_items_[std::uint64_t{step.index} * plan_.step_items + item];
 }
 
-Result<std::uint32_t const*> Core::row_sequences(HandleId step) const noexcept {
+Result<std::uint32_t const*> Core::row_sequences(HandleId step,
+                                                 std::uint32_t device) const noexcept {
   HOLDFAST_TRY(check_step(step));
-  return step_.row_sequences();
+  if (device >= plan_.device_count()) {
+    return invalid("device", "is past the cache's devices", device, plan_.device_count());
+  }
+  return work_.of(device / plan_.ranks).row_sequences(device % plan_.ranks);
 }
 
 Status Core::finish_step(HandleId step,

@@ -214,8 +214,9 @@ Status Inspection::read_rows(Holder holder,
                              std::uint32_t layer_index,
                              std::uint32_t first,
                              std::uint32_t count,
-                             std::span<float> out) const noexcept {
-  if (!has_plane(core_, plane)) {
+                             std::span<float> out,
+                             std::uint32_t rank) const noexcept {
+  if (!has_plane(core_, plane) || rank >= ranks()) {
     return no_such("plane");
   }
   auto const& known = core_->plan().classes[plane];
@@ -223,23 +224,24 @@ Status Inspection::read_rows(Holder holder,
     return no_such("out");
   }
   std::uint32_t const part_elements = known.row_bytes / sizeof(float);
+  Device& device = core_->device(core_->device_of(plane, rank));
   float* to = out.data();
   for (std::uint32_t row = first, left = count; left != 0;) {  // first + count may overflow
     std::byte const* base = row_address(holder, plane, layer_index, row);
     if (base == nullptr) {
       return no_such("row");
     }
+    base = core_->at_rank(base, plane, rank);
     // Rows of one page lie one after the other, part by part.
     std::uint32_t const run = std::min(left, known.page_rows - row % known.page_rows);
     if (known.parts == 1) {
-      HOLDFAST_TRY(
-          core_->device().host_read(to, base, std::uint64_t{run} * known.row_bytes, Stream{}));
+      HOLDFAST_TRY(device.host_read(to, base, std::uint64_t{run} * known.row_bytes, Stream{}));
       to += std::size_t{run} * part_elements;
     } else {
       for (std::uint32_t i = 0; i < run; ++i, base += known.row_bytes) {
         for (std::uint32_t part = 0; part < known.parts; ++part, to += part_elements) {
-          HOLDFAST_TRY(core_->device().host_read(
-              to, base + part * known.strip_bytes, known.row_bytes, Stream{}));
+          HOLDFAST_TRY(
+              device.host_read(to, base + part * known.strip_bytes, known.row_bytes, Stream{}));
         }
       }
     }
@@ -249,35 +251,64 @@ Status Inspection::read_rows(Holder holder,
   return {};
 }
 
-Status Inspection::read_state(Holder holder, std::span<float> out) const noexcept {
-  for (std::uint32_t index = 0; index < plane_count(); ++index) {
-    auto const& known = core_->plan().classes[index];
-    std::uint32_t const slot = state(holder, index).slot;
-    if (known.page_rows != 0 || slot == 0) {
-      continue;
-    }
-    if (out.size() * sizeof(float) != known.page_bytes) {
-      return no_such("out");
-    }
-    std::byte const* const base =
-        std::visit([](auto const& held) -> std::byte const* { return held.arena().base(); },
-                   core_->plane(index));
-    return core_->device().host_read(
-        out.data(), base + slot * known.page_bytes, known.page_bytes, Stream{});
-  }
-  return no_such("state");
+std::uint32_t Inspection::ranks() const noexcept {
+  return plane_count() == 0 ? 0 : core_->plan().ranks;
 }
 
-Result<MirrorInfo> Inspection::mirror(std::uint32_t sequence) const noexcept {
-  if (sequence >= sequence_limit()) {
+std::uint32_t Inspection::stages() const noexcept {
+  return plane_count() == 0 ? 0 : core_->plan().stages;
+}
+
+std::byte const* Inspection::base(std::uint32_t plane, std::uint32_t rank) const noexcept {
+  if (!has_plane(core_, plane) || rank >= ranks()) {
+    return nullptr;
+  }
+  return core_->at_rank(
+      std::visit([](auto const& held) -> std::byte const* { return held.arena().base(); },
+                 core_->plane(plane)),
+      plane,
+      rank);
+}
+
+Status Inspection::read_state(Holder holder,
+                              std::span<float> out,
+                              std::uint32_t rank) const noexcept {
+  if (rank >= ranks()) {
+    return no_such("rank");
+  }
+  for (std::uint32_t index = 0; index < plane_count(); ++index) {
+    auto const& known = core_->plan().classes[index];
+    if (known.rule != PlaneRule::kSlot) {
+      continue;
+    }
+    std::uint32_t const slot = state(holder, index).slot;
+    if (slot == 0) {
+      return no_such("state");
+    }
+    std::size_t const elements = known.page_bytes / sizeof(float);
+    if (out.size() < elements) {
+      return no_such("out");
+    }
+    HOLDFAST_TRY(core_->device(core_->device_of(index, rank))
+                     .host_read(out.data(),
+                                base(index, rank) + slot * known.page_bytes,
+                                known.page_bytes,
+                                Stream{}));
+    out = out.subspan(elements);
+  }
+  return out.empty() ? Status{} : no_such("out");
+}
+
+Result<MirrorInfo> Inspection::mirror(std::uint32_t sequence, std::uint32_t device) const noexcept {
+  if (sequence >= sequence_limit() || device >= ranks() * stages()) {
     return no_such("sequence");
   }
   SequenceMirror record{};
-  HOLDFAST_TRY(
-      core_->device().host_read(&record,
-                                reinterpret_cast<std::byte const*>(core_->mirror(sequence)),
-                                offsetof(SequenceMirror, write_slot),
-                                Stream{}));
+  HOLDFAST_TRY(core_->device(device).host_read(
+      &record,
+      reinterpret_cast<std::byte const*>(core_->mirror(sequence, device)),
+      offsetof(SequenceMirror, write_slot),
+      Stream{}));
   return MirrorInfo{.committed = record.committed,
                     .open = record.open,
                     .generation = record.generation,
@@ -287,8 +318,9 @@ Result<MirrorInfo> Inspection::mirror(std::uint32_t sequence) const noexcept {
 Status Inspection::read_table(std::uint32_t sequence,
                               std::uint32_t plane,
                               std::uint32_t first,
-                              std::span<std::uint32_t> out) const noexcept {
-  if (!has_plane(core_, plane) || sequence >= sequence_limit() ||
+                              std::span<std::uint32_t> out,
+                              std::uint32_t rank) const noexcept {
+  if (!has_plane(core_, plane) || sequence >= sequence_limit() || rank >= ranks() ||
       std::uint64_t{first} + out.size() > core_->plan().classes[plane].entries) {
     return no_such("entry");
   }
@@ -298,8 +330,11 @@ Status Inspection::read_table(std::uint32_t sequence,
   auto const* const table = std::visit(
       [&](auto const& held) -> std::uint32_t const* { return held.device_table(sequence); },
       core_->plane(plane));
-  return core_->device().host_read(
-      out.data(), reinterpret_cast<std::byte const*>(table + first), out.size_bytes(), Stream{});
+  return core_->device(core_->device_of(plane, rank))
+      .host_read(out.data(),
+                 reinterpret_cast<std::byte const*>(core_->at_rank(table + first, plane, rank)),
+                 out.size_bytes(),
+                 Stream{});
 }
 
 }  // namespace holdfast

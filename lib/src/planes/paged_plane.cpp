@@ -29,7 +29,9 @@ PlaneInfo PagedPlane::describe(Plan const& plan) const noexcept {
           .entries = known.entries,
           .page_bytes = known.page_bytes,
           .pages = known.pages,
-          .base = table_.pages().base()};
+          .base = table_.pages().base(),
+          .stage = known.stage,
+          .split = known.split};
 }
 
 PlaneState PagedPlane::state(Holder holder) const noexcept {

@@ -13,7 +13,7 @@ bool RecurrentPlane::create(Plan const& plan,
                             PlaneMemory const& memory) noexcept {
   plane_ = plane;
   name_ = name_of(plan.classes[plane].kind);
-  states_ = plan.states.span(0, plan.state_count);
+  states_ = plan.states.span(plan.classes[plane].first_state, plan.classes[plane].layer_count);
   column_limit_ = std::max(1U, plan.largest_round);
   return slots_.create(memory.pages, plan.classes[plane].page_bytes, plan.classes[plane].pages) &&
          sequences_.create(plan.sequence_limit) && snapshots_.create(plan.snapshot_limit) &&
@@ -28,7 +28,9 @@ PlaneInfo RecurrentPlane::describe(Plan const& plan) const noexcept {
           .unit_tokens = 1,
           .page_bytes = known.page_bytes,
           .pages = known.pages,
-          .base = slots_.base()};
+          .base = slots_.base(),
+          .stage = known.stage,
+          .split = known.split};
 }
 
 PlaneState RecurrentPlane::state(Holder holder) const noexcept {
@@ -41,7 +43,7 @@ void RecurrentPlane::start(Owner owner, StepWork& step) noexcept {
   std::uint32_t const slot = slots_.take(owner.mark);
   sequences_[owner.index] = {.length = 0, .slot = slot, .columns = 0};
   if (!HOLDFAST_MUTANT(kBirthNotZeroed)) {
-    step.zero(slots_.address(slot), slots_.page_bytes());
+    step.zero(plane_, slot);
   }
 }
 

@@ -37,7 +37,9 @@ PlaneInfo TailRingPlane::describe(Plan const& plan) const noexcept {
           .entries = known.entries,
           .page_bytes = known.page_bytes,
           .pages = known.pages,
-          .base = pages_.base()};
+          .base = pages_.base(),
+          .stage = known.stage,
+          .split = known.split};
 }
 
 PlaneState TailRingPlane::state(Holder holder) const noexcept {

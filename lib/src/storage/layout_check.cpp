@@ -40,9 +40,18 @@ Status check_spec(Spec const& spec, LayerRules const& rules) noexcept {
 
 Status check_layers(Layout const& layout, LayerRules rules) noexcept {
   bool has_plane = false;
+  std::uint32_t last_stage = 0;
   for (std::size_t layer = 0; layer < layout.layers.size(); ++layer) {
     auto const& planes = layout.layers[layer].planes;
     rules.layer = static_cast<std::int32_t>(layer);
+    std::uint32_t const stage = layout.layers[layer].stage;
+    if (stage >= layout.stages) {
+      return rules.refuse("stage", "is past the layout's stages", stage, layout.stages);
+    }
+    if (stage < last_stage) {
+      return rules.refuse("stage", "is lower than the layer's before", stage, last_stage);
+    }
+    last_stage = stage;
     for (std::size_t plane = 0; plane < planes.size(); ++plane) {
       has_plane = true;
       if (planes[plane].valueless_by_exception()) {
@@ -76,6 +85,7 @@ Status check_layout(Layout const& layout) noexcept {
                                                         {"page_rows", layout.page_rows},
                                                         {"chunk_pages", layout.chunk_pages},
                                                         {"ranks", layout.ranks},
+                                                        {"stages", layout.stages},
                                                         {"capacity.sequences", capacity.sequences},
                                                         {"capacity.tokens", capacity.tokens}};
   for (auto const& [field, value] : needed) {
@@ -94,15 +104,14 @@ Status check_layout(Layout const& layout) noexcept {
       HOLDFAST_TRY(rules.size(field, value));
     }
   }
-  HOLDFAST_TRY(check_layers(layout, rules));
-  if (layout.ranks > 1) {
-    return Error{.code = ErrorCode::kUnsupported,
-                 .text = "the layout is valid, but ranks above 1 are not built yet",
-                 .subject = "ranks",
-                 .got = layout.ranks,
-                 .limit = 1};
+  std::uint64_t const devices = std::uint64_t{layout.ranks} * layout.stages;
+  if (devices > kLargestDeviceCount) {
+    return rules.refuse("ranks",
+                        "times stages is more devices than are supported",
+                        static_cast<std::int64_t>(devices),
+                        kLargestDeviceCount);
   }
-  return {};
+  return check_layers(layout, rules);
 }
 
 }  // namespace holdfast::internal::storage

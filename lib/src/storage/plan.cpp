@@ -53,6 +53,9 @@ class Planner {
     for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
       HOLDFAST_TRY(size(plan_.classes[index]));
     }
+    for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
+      plan_.classes[index].arena_offset += plan_.cleared_bytes(plan_.classes[index].stage);
+    }
     return size_steps();
   }
 
@@ -63,7 +66,8 @@ class Planner {
     plan_.layer_count = layer_count;
     if (!plan_.entries.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
         !plan_.layer_ids.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
-        !plan_.states.create(layer_count) || !plan_.state_views.create(layer_count)) {
+        !plan_.states.create(layer_count) || !plan_.state_views.create(layer_count) ||
+        !plan_.stage_plans.create(layout_.stages)) {
       return out_of_memory();
     }
     // Classes are ordered by kind, so that every derived plane follows what it is derived from.
@@ -100,14 +104,20 @@ class Planner {
     return {};
   }
 
-  Status add(RowsDescription const& rows) noexcept { return join(rows); }
+  Status add(RowsDescription rows) noexcept {
+    if (rows.split) {
+      rows.elements /= layout_.ranks;
+    }
+    return join(rows);
+  }
   Status add(StateDescription const& known) noexcept {
     HOLDFAST_TRY(join({.kind = known.kind}));
     CheckedProduct product;
-    std::uint64_t const conv = product(known.channels, known.window);
-    std::uint64_t const ssm = product(product(known.heads, known.d_k), known.d_v);
-    if (product.overflowed() || known.channels > UINT32_MAX || conv > UINT32_MAX ||
-        ssm > UINT32_MAX) {
+    std::uint64_t const channels = known.channels / layout_.ranks;
+    std::uint32_t const heads = known.heads / layout_.ranks;
+    std::uint64_t const conv = product(channels, known.window);
+    std::uint64_t const ssm = product(product(heads, known.d_k), known.d_v);
+    if (product.overflowed() || channels > UINT32_MAX || conv > UINT32_MAX || ssm > UINT32_MAX) {
       return refuse(layer_, name_of(known.kind), "has a state of more elements than 32 bits count");
     }
     ClassPlan& slots = plan_.classes[plan_.class_count - 1];
@@ -120,9 +130,9 @@ class Planner {
              .ssm_elements = static_cast<std::uint32_t>(ssm)};
     view.conv_offset = state.conv_offset;
     view.ssm_offset = state.ssm_offset;
-    view.conv_dim = static_cast<std::uint32_t>(known.channels);
+    view.conv_dim = static_cast<std::uint32_t>(channels);
     view.window = known.window;
-    view.heads = known.heads;
+    view.heads = heads;
     view.d_k = known.d_k;
     view.d_v = known.d_v;
     slots.page_bytes += (conv + ssm) * kF32Bytes;
@@ -137,11 +147,12 @@ class Planner {
                     static_cast<std::int64_t>(rows.elements),
                     kLargestSize);
     }
+    std::uint32_t const stage = layout_.layers[layer_].stage;
     std::uint32_t index = 0;
     for (; index < plan_.class_count; ++index) {
       ClassPlan const& known = plan_.classes[index];
       if (known.kind == rows.kind && known.row_elements == rows.elements &&
-          known.pool == rows.pool && shapes_[index] == rows.shape) {
+          known.pool == rows.pool && shapes_[index] == rows.shape && known.stage == stage) {
         break;
       }
     }
@@ -159,6 +170,9 @@ class Planner {
       fresh.kind = rows.kind;
       fresh.rule = rule_of(rows.kind);
       fresh.derived = rows.derived;
+      fresh.split = rows.split;
+      fresh.stage = stage;
+      fresh.first_state = plan_.state_count;
       fresh.unit_tokens = rows.unit_tokens;
       fresh.row_elements = static_cast<std::uint32_t>(rows.elements);
       fresh.parts = rows.parts;
@@ -207,12 +221,15 @@ class Planner {
                     static_cast<std::int64_t>(pages),
                     kLargestSize);
     }
-    plan_.arena_bytes += align_bytes(product(pages + 1, known.page_bytes));
-    plan_.table_bytes +=
+    StagePlan& stage = plan_.stage_plans[known.stage];
+    known.arena_offset = stage.arena_bytes;  // the tables of all classes come before it
+    known.table_offset = plan_.record_bytes() + plan_.row_map_bytes() + stage.table_bytes;
+    stage.arena_bytes += align_bytes(product(pages + 1, known.page_bytes));
+    stage.table_bytes +=
         align_bytes(std::uint64_t{plan_.sequence_limit} * known.entries * sizeof(std::uint32_t));
     // Sixteen classes of at most 2^62 bytes each stay inside 64 bits only when every sum is looked
     // at.
-    if (product.overflowed() || plan_.arena_bytes + plan_.table_bytes > (std::uint64_t{1} << 62U)) {
+    if (product.overflowed() || stage.arena_bytes + stage.table_bytes > (std::uint64_t{1} << 62U)) {
       return refuse(-1, name_of(known.kind), "needs an arena whose size in bytes overflows");
     }
     known.pages = static_cast<std::uint32_t>(pages) + 1;
@@ -312,6 +329,8 @@ Status make_plan(Layout const& layout, Plan& plan) noexcept {
   plan.tokens = capacity.tokens;
   plan.largest_round = capacity.largest_round;
   plan.chunk_pages = layout.chunk_pages;
+  plan.ranks = layout.ranks;
+  plan.stages = layout.stages;
   std::uint64_t const columns = std::max(1U, capacity.largest_round);
   std::uint64_t const step_rows =
       capacity.step_rows != 0 ? capacity.step_rows : capacity.tokens + capacity.sequences * columns;
@@ -338,11 +357,14 @@ Result<BytesNeeded> bytes_needed(Layout const& layout) noexcept {
   internal::storage::Plan plan;
   HOLDFAST_TRY(internal::storage::make_plan(layout, plan));
   BytesNeeded bytes{
-      .device = plan.device_bytes(),
       .pinned = internal::storage::StepWork::block_bytes(internal::storage::step_limits(plan))};
+  for (std::uint32_t stage = 0; stage < plan.stages; ++stage) {
+    bytes.device = std::max(bytes.device, plan.device_bytes(stage));
+    bytes.devices += plan.ranks * plan.device_bytes(stage);
+  }
   for (std::uint32_t index = 0; index < plan.class_count; ++index) {
     bool const is_slot = plan.classes[index].page_rows == 0;
-    (is_slot ? bytes.per_slot : bytes.per_page) += plan.classes[index].page_bytes;
+    (is_slot ? bytes.per_slot : bytes.per_page) += plan.ranks * plan.classes[index].page_bytes;
   }
   return bytes;
 }

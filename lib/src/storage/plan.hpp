@@ -24,11 +24,14 @@ inline constexpr std::uint64_t kArenaAlignment = 256;
   return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
 }
 
-/// One plane class: the layers of one plane kind and shape.
+/// One plane class: the layers of one plane kind and shape in one stage. Sizes are those of one
+/// rank; every rank of the stage has the same pages, tables and slots, at the same places.
 struct ClassPlan {
   PlaneKind kind;
   PlaneRule rule;
-  bool derived;               // built by the library from the ring of its layer
+  bool derived;  // built by the library from the ring of its layer
+  bool split;    // each rank holds its share of every part
+  std::uint32_t stage;
   std::uint32_t first_layer;  // index into Plan::layer_ids
   std::uint32_t layer_count;
   std::uint32_t unit_tokens;   // tokens that one row stands for
@@ -41,14 +44,23 @@ struct ClassPlan {
   std::uint32_t key_width;     // for rings and pool keys
   std::uint32_t entries;       // table entries of one sequence
   std::uint32_t pages;  // arena size, the reserved page counted; slots for the recurrent class
-  std::uint64_t strip_bytes;  // page_rows * row_bytes
-  std::uint64_t page_bytes;   // strips * strip_bytes; of one slot for the recurrent class
+  std::uint32_t first_state;   // index into Plan::states, for the recurrent class
+  std::uint64_t strip_bytes;   // page_rows * row_bytes
+  std::uint64_t page_bytes;    // strips * strip_bytes; of one slot for the recurrent class
+  std::uint64_t table_offset;  // bytes, in the device memory of each rank
+  std::uint64_t arena_offset;  // bytes, likewise
 };
 
 /// Which class holds a plane kind of one layer.
 struct LayerEntry {
   std::uint8_t class_plus_one;  // 0: the layer has no such plane
   std::uint32_t index;          // position in the class
+};
+
+/// Device memory of one stage, on each of its ranks.
+struct StagePlan {
+  std::uint64_t table_bytes;  // of all classes, aligned
+  std::uint64_t arena_bytes;  // of all classes, aligned
 };
 
 /// Everything that is derived from a layout.
@@ -69,11 +81,12 @@ struct Plan {
   std::uint32_t step_items = 0;    // most items of one step, padding counted
   std::uint32_t step_records = 0;  // most steps open at once
   std::uint32_t chunk_pages = 0;
+  std::uint32_t ranks = 1;
+  std::uint32_t stages = 1;
   std::uint32_t step_copies = 0;   // most page copies of one begin over all sequences
   std::uint32_t step_patches = 0;  // most table entries that one call over all sequences rewrites
-  std::uint64_t table_bytes = 0;   // device tables of all classes, aligned
-  std::uint64_t arena_bytes = 0;   // arenas of all classes, aligned
   std::uint64_t mirror_bytes = 0;  // stride of the device records
+  base::FixedArray<StagePlan> stage_plans;  // [stages]
 
   /// Bytes of the sequences' device records, and of the step's row map.
   [[nodiscard]] std::uint64_t record_bytes() const noexcept {
@@ -82,10 +95,15 @@ struct Plan {
   [[nodiscard]] std::uint64_t row_map_bytes() const noexcept {
     return align_bytes(std::uint64_t{step_rows} * sizeof(std::uint32_t));
   }
-  /// The cache's one device allocation.
-  [[nodiscard]] std::uint64_t device_bytes() const noexcept {
-    return record_bytes() + row_map_bytes() + table_bytes + arena_bytes;
+  /// Bytes of a device's records, row map and tables; they are zero at first.
+  [[nodiscard]] std::uint64_t cleared_bytes(std::uint32_t stage) const noexcept {
+    return record_bytes() + row_map_bytes() + stage_plans[stage].table_bytes;
   }
+  /// The one allocation on each device of a stage: records, row map, tables, arenas.
+  [[nodiscard]] std::uint64_t device_bytes(std::uint32_t stage) const noexcept {
+    return cleared_bytes(stage) + stage_plans[stage].arena_bytes;
+  }
+  [[nodiscard]] std::uint32_t device_count() const noexcept { return ranks * stages; }
   [[nodiscard]] std::span<std::uint32_t const> layers_of(ClassPlan const& plan) const noexcept {
     return layer_ids.span(plan.first_layer, plan.layer_count);
   }

@@ -24,10 +24,19 @@ void for_each_piece(StepParameters const& parameters, PageCopy const& copy, Piec
   }
 }
 
+std::byte* zeroed(StepParameters const& parameters) noexcept {
+  StripLayout const& layout = parameters.strips[parameters.zero_plane];
+  return layout.base + parameters.zero_page * layout.page_bytes;
+}
+
+SequenceMirror* record_of(StepParameters const& parameters, std::uint32_t sequence) noexcept {
+  return reinterpret_cast<SequenceMirror*>(parameters.records + sequence * parameters.record_bytes);
+}
+
 void declare_accesses(void const* raw, AccessSink& sink) noexcept {
   auto const& parameters = *static_cast<StepParameters const*>(raw);
-  if (parameters.zero != nullptr) {
-    sink.write(parameters.zero, parameters.zero_bytes);
+  if (parameters.zero_page != 0) {
+    sink.write(zeroed(parameters), parameters.strips[parameters.zero_plane].page_bytes);
   }
   for (std::uint32_t i = 0; i < parameters.copy_count; ++i) {
     for_each_piece(parameters,
@@ -38,10 +47,10 @@ void declare_accesses(void const* raw, AccessSink& sink) noexcept {
                    });
   }
   for (std::uint32_t i = 0; i < parameters.patch_count; ++i) {
-    sink.write(parameters.patches[i].entry, sizeof(std::uint32_t));
+    sink.write(parameters.tables + parameters.patches[i].entry, sizeof(std::uint32_t));
   }
   for (std::uint32_t i = 0; i < parameters.mirror_count; ++i) {
-    sink.write(parameters.mirrors[i].mirror,
+    sink.write(record_of(parameters, parameters.mirrors[i].sequence),
                offsetof(SequenceMirror, write_slot) +
                    parameters.mirrors[i].write_count * sizeof(std::uint32_t));
   }
@@ -54,22 +63,23 @@ void declare_accesses(void const* raw, AccessSink& sink) noexcept {
   }
 }
 
-void update_mirror(MirrorUpdate const& update) noexcept {
+void update_mirror(StepParameters const& parameters, MirrorUpdate const& update) noexcept {
+  SequenceMirror& record = *record_of(parameters, update.sequence);
   if (!HOLDFAST_MUTANT(kMirrorLengthStale)) {
-    update.mirror->committed = update.committed;
+    record.committed = update.committed;
   }
-  update.mirror->open = update.open;
-  update.mirror->generation = update.generation;
-  update.mirror->read_slot = update.read_slot;
+  record.open = update.open;
+  record.generation = update.generation;
+  record.read_slot = update.read_slot;
   for (std::uint32_t column = 0; column < update.write_count; ++column) {
-    update.mirror->write_slot[column] = update.write_slots[column];
+    record.write_slot[column] = parameters.columns[update.first_column + column];
   }
 }
 
 void run_on_host(void const* raw) noexcept {
   auto const& parameters = *static_cast<StepParameters const*>(raw);
-  if (parameters.zero != nullptr) {
-    std::memset(parameters.zero, 0, parameters.zero_bytes);
+  if (parameters.zero_page != 0) {
+    std::memset(zeroed(parameters), 0, parameters.strips[parameters.zero_plane].page_bytes);
   }
   for (std::uint32_t i = 0; i < parameters.copy_count; ++i) {
     for_each_piece(parameters,
@@ -79,10 +89,10 @@ void run_on_host(void const* raw) noexcept {
                    });
   }
   for (std::uint32_t i = 0; i < parameters.patch_count; ++i) {
-    *parameters.patches[i].entry = parameters.patches[i].page;
+    parameters.tables[parameters.patches[i].entry] = parameters.patches[i].page;
   }
   for (std::uint32_t i = 0; i < parameters.mirror_count; ++i) {
-    update_mirror(parameters.mirrors[i]);
+    update_mirror(parameters, parameters.mirrors[i]);
   }
   std::uint32_t* row = parameters.row_sequences;
   for (std::uint32_t i = 0; i < parameters.run_count; ++i) {
@@ -116,22 +126,64 @@ std::uint64_t StepWork::block_bytes(StepLimits const& limits) noexcept {
          span_bytes<RowRun>(limits.runs) + span_bytes<std::uint32_t>(limits.columns);
 }
 
-void StepWork::attach(std::byte* block,
-                      StepLimits const& limits,
-                      std::uint32_t* row_sequences) noexcept {
+bool StepWork::create(StepLimits const& limits, std::uint32_t ranks) noexcept {
   limits_ = limits;
-  strips_ = take_span<StripLayout>(block, limits.planes);
-  copies_ = take_span<PageCopy>(block, limits.copies);
-  patches_ = take_span<TablePatch>(block, limits.patches);
-  mirrors_ = take_span<MirrorUpdate>(block, limits.mirrors);
-  runs_ = take_span<RowRun>(block, limits.runs);
-  columns_ = take_span<std::uint32_t>(block, limits.columns);
-  parameters_.strips = strips_;
-  parameters_.copies = copies_;
-  parameters_.patches = patches_;
-  parameters_.mirrors = mirrors_;
-  parameters_.runs = runs_;
-  parameters_.row_sequences = row_sequences;
+  return parts_.create(ranks);
+}
+
+void StepWork::attach(std::uint32_t rank,
+                      Device& device,
+                      std::byte* block,
+                      StepPlaces const& places) noexcept {
+  Part& part = parts_[rank];
+  part.device = &device;
+  part.places = places;
+  part.strips = take_span<StripLayout>(block, limits_.planes);
+  part.copies = take_span<PageCopy>(block, limits_.copies);
+  part.patches = take_span<TablePatch>(block, limits_.patches);
+  part.mirrors = take_span<MirrorUpdate>(block, limits_.mirrors);
+  part.runs = take_span<RowRun>(block, limits_.runs);
+  part.columns = take_span<std::uint32_t>(block, limits_.columns);
+}
+
+StepParameters StepWork::parameters_of(Part const& part) const noexcept {
+  return {.strips = part.strips,
+          .copies = part.copies,
+          .patches = part.patches,
+          .mirrors = part.mirrors,
+          .runs = part.runs,
+          .columns = part.columns,
+          .records = part.places.records,
+          .tables = part.places.tables,
+          .row_sequences = part.places.row_sequences,
+          .record_bytes = part.places.record_bytes,
+          .copy_count = copy_count_,
+          .patch_count = patch_count_,
+          .mirror_count = mirror_count_,
+          .run_count = run_count_,
+          .zero_plane = zero_plane_,
+          .zero_page = zero_page_};
+}
+
+Status StepWork::launch(Stream stream) noexcept {
+  Status answer;
+  for (std::uint32_t rank = 0; rank < parts_.size(); ++rank) {
+    Part const& part = parts_[rank];
+    if (rank != 0) {
+      Part const& from = parts_[0];
+      std::copy_n(from.copies, copy_count_, part.copies);
+      std::copy_n(from.patches, patch_count_, part.patches);
+      std::copy_n(from.mirrors, mirror_count_, part.mirrors);
+      std::copy_n(from.runs, run_count_, part.runs);
+      std::copy_n(from.columns, column_count_, part.columns);
+    }
+    StepParameters const parameters = parameters_of(part);
+    if (Status const launched = part.device->launch(kStepKernel, &parameters, stream);
+        !launched && answer) {
+      answer = launched.error();
+    }
+  }
+  return answer;
 }
 
 }  // namespace holdfast::internal::storage

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device half of a begin, finish, rollback, fork or truncate: collected on the host in a pinned
-// block, then done by one launch. Row copies come first, then table entries, then the sequence
-// record.
+// The device half of a begin, finish, rollback, fork or truncate over the planes of one stage:
+// collected once on the host in a pinned block, then done by one launch on each rank. Row copies
+// come first, then table entries, then the sequence record. What is collected says places by
+// number, so that it means the same on every rank.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <span>
 
 #include "base/contract.hpp"
+#include "base/fixed_array.hpp"
 
 namespace holdfast::internal::storage {
 
@@ -31,20 +33,20 @@ struct PageCopy {
   std::uint32_t rows;
 };
 
-/// One entry of a device page table.
+/// One entry of a device page table; `entry` counts from the first table of the stage.
 struct TablePatch {
-  std::uint32_t* entry;
+  std::uint64_t entry;
   std::uint32_t page;
 };
 
 /// New contents of a sequence's device record.
 struct MirrorUpdate {
-  SequenceMirror* mirror;
+  std::uint32_t sequence;
   std::uint32_t committed;
   std::uint32_t open;
   std::uint32_t generation;
   std::uint32_t read_slot;
-  std::uint32_t const* write_slots;
+  std::uint32_t first_column;  // of its write slots, in StepParameters::columns
   std::uint32_t write_count;
 };
 
@@ -55,20 +57,24 @@ struct RowRun {
   std::uint32_t rows;
 };
 
-/// Parameters of the step kernel; every pointer is to pinned or device memory.
+/// Parameters of the step kernel on one rank; every pointer is to pinned or device memory.
 struct StepParameters {
   StripLayout const* strips;  // [planes]
   PageCopy const* copies;
   TablePatch const* patches;
   MirrorUpdate const* mirrors;
   RowRun const* runs;
+  std::uint32_t const* columns;
+  std::byte* records;            // device, the sequences' records
+  std::uint32_t* tables;         // device, all tables
   std::uint32_t* row_sequences;  // device, one entry a row of the step
+  std::uint64_t record_bytes;    // stride of the records
   std::uint32_t copy_count;
   std::uint32_t patch_count;
   std::uint32_t mirror_count;
   std::uint32_t run_count;
-  std::byte* zero;  // device memory to fill with zeros before anything else; nullptr for none
-  std::uint64_t zero_bytes;
+  std::uint32_t zero_plane;  // of the page to fill with zeros before anything else
+  std::uint32_t zero_page;   // 0: none
 };
 
 /// The step kernel: one launch does all the library's own device work of one call.
@@ -84,78 +90,107 @@ struct StepLimits {
   std::uint32_t runs;
 };
 
-/// Collects the device work of one call over some sequences. Never allocates after attach.
+/// Where the step kernel finds its device memory on one rank.
+struct StepPlaces {
+  std::byte* records;
+  std::uint32_t* tables;
+  std::uint32_t* row_sequences;
+  std::uint64_t record_bytes;  // stride of the records
+};
+
+/// Collects the device work of one call over some sequences. Never allocates after create.
 class StepWork {
  public:
   /// Bytes of pinned memory that `attach` needs.
   [[nodiscard]] static std::uint64_t block_bytes(StepLimits const& limits) noexcept;
-  /// `row_sequences` is device memory, one entry a row of the longest step.
-  void attach(std::byte* block, StepLimits const& limits, std::uint32_t* row_sequences) noexcept;
-  void set_strips(std::uint32_t plane, StripLayout const& layout) noexcept {
-    strips_[plane] = layout;
+  /// Returns false when the host has no memory.
+  [[nodiscard]] bool create(StepLimits const& limits, std::uint32_t ranks) noexcept;
+  /// Gives a rank its device, and pinned memory that this device can read.
+  void attach(std::uint32_t rank,
+              Device& device,
+              std::byte* block,
+              StepPlaces const& places) noexcept;
+  void set_strips(std::uint32_t rank, std::uint32_t plane, StripLayout const& layout) noexcept {
+    parts_[rank].strips[plane] = layout;
   }
 
   void clear() noexcept {
-    parameters_.copy_count = 0;
-    parameters_.patch_count = 0;
-    parameters_.mirror_count = 0;
-    parameters_.run_count = 0;
-    parameters_.zero = nullptr;
-    parameters_.zero_bytes = 0;
-    columns_used_ = 0;
+    copy_count_ = 0;
+    patch_count_ = 0;
+    mirror_count_ = 0;
+    run_count_ = 0;
+    column_count_ = 0;
+    zero_page_ = 0;
   }
-  /// Fills device memory with zeros; once a call.
-  void zero(std::byte* base, std::uint64_t bytes) noexcept {
-    HOLDFAST_ASSERT(parameters_.zero == nullptr);
-    parameters_.zero = base;
-    parameters_.zero_bytes = bytes;
+  /// Fills a page or slot with zeros; once a call.
+  void zero(std::uint32_t plane, std::uint32_t page) noexcept {
+    HOLDFAST_ASSERT(zero_page_ == 0 && page != 0);
+    zero_plane_ = plane;
+    zero_page_ = page;
   }
   void copy_rows(PageCopy const& copy) noexcept {
-    HOLDFAST_ASSERT(parameters_.copy_count < limits_.copies);
-    copies_[parameters_.copy_count++] = copy;
+    HOLDFAST_ASSERT(copy_count_ < limits_.copies);
+    first().copies[copy_count_++] = copy;
   }
-  void patch(std::uint32_t* entry, std::uint32_t page) noexcept {
-    HOLDFAST_ASSERT(parameters_.patch_count < limits_.patches);
-    patches_[parameters_.patch_count++] = {entry, page};
+  /// `entry` is the address of a table entry on rank 0.
+  void patch(std::uint32_t const* entry, std::uint32_t page) noexcept {
+    HOLDFAST_ASSERT(patch_count_ < limits_.patches);
+    first().patches[patch_count_++] = {static_cast<std::uint64_t>(entry - first().places.tables),
+                                       page};
   }
   /// Starts the record of the next sequence; planes add its write slots, the cache fills the rest.
   void open_mirror() noexcept {
-    HOLDFAST_ASSERT(parameters_.mirror_count < limits_.mirrors);
-    mirrors_[parameters_.mirror_count++] = {.write_slots = columns_ + columns_used_};
+    HOLDFAST_ASSERT(mirror_count_ < limits_.mirrors);
+    first().mirrors[mirror_count_++] = {.first_column = column_count_};
   }
   /// Adds a write slot of the sequence whose record was started last, in column order.
   void write_slot(std::uint32_t slot) noexcept {
-    HOLDFAST_ASSERT(columns_used_ < limits_.columns && parameters_.mirror_count != 0);
-    columns_[columns_used_++] = slot;
+    HOLDFAST_ASSERT(column_count_ < limits_.columns && mirror_count_ != 0);
+    first().columns[column_count_++] = slot;
     ++mirror().write_count;
   }
   /// The record that was started last.
   MirrorUpdate& mirror() noexcept {
-    HOLDFAST_ASSERT(parameters_.mirror_count != 0);
-    return mirrors_[parameters_.mirror_count - 1];
+    HOLDFAST_ASSERT(mirror_count_ != 0);
+    return first().mirrors[mirror_count_ - 1];
   }
   /// Adds rows to the step's map from rows to sequences.
   void run(RowRun const& run) noexcept {
-    HOLDFAST_ASSERT(parameters_.run_count < limits_.runs);
-    runs_[parameters_.run_count++] = run;
+    HOLDFAST_ASSERT(run_count_ < limits_.runs);
+    first().runs[run_count_++] = run;
   }
-  [[nodiscard]] std::uint32_t const* row_sequences() const noexcept {
-    return parameters_.row_sequences;
+  [[nodiscard]] std::uint32_t const* row_sequences(std::uint32_t rank) const noexcept {
+    return parts_[rank].places.row_sequences;
   }
-  [[nodiscard]] Status launch(Device& device, Stream stream) noexcept {
-    return device.launch(kStepKernel, &parameters_, stream);
-  }
+  /// One launch on every rank. On the first error the other ranks are still told: their mirrors
+  /// follow the host, and the caller taints the sequences on all.
+  [[nodiscard]] Status launch(Stream stream) noexcept;
 
  private:
-  StepParameters parameters_{};
+  /// One rank's copy of what was collected.
+  struct Part {
+    Device* device;
+    StepPlaces places;
+    StripLayout* strips;
+    PageCopy* copies;
+    TablePatch* patches;
+    MirrorUpdate* mirrors;
+    RowRun* runs;
+    std::uint32_t* columns;
+  };
+
+  [[nodiscard]] Part& first() noexcept { return parts_[0]; }
+  [[nodiscard]] StepParameters parameters_of(Part const& part) const noexcept;
+
+  base::FixedArray<Part> parts_;  // [ranks]
   StepLimits limits_{};
-  StripLayout* strips_ = nullptr;
-  PageCopy* copies_ = nullptr;
-  TablePatch* patches_ = nullptr;
-  MirrorUpdate* mirrors_ = nullptr;
-  RowRun* runs_ = nullptr;
-  std::uint32_t* columns_ = nullptr;
-  std::uint32_t columns_used_ = 0;
+  std::uint32_t copy_count_ = 0;
+  std::uint32_t patch_count_ = 0;
+  std::uint32_t mirror_count_ = 0;
+  std::uint32_t run_count_ = 0;
+  std::uint32_t column_count_ = 0;
+  std::uint32_t zero_plane_ = 0;
+  std::uint32_t zero_page_ = 0;
 };
 
 }  // namespace holdfast::internal::storage

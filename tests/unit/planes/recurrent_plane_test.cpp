@@ -15,6 +15,7 @@
 #include "storage/plan.hpp"
 #include "storage/step.hpp"
 #include "tests/support/layouts.hpp"
+#include "tests/support/one_rank.hpp"
 #include "tests/support/status.hpp"
 
 namespace holdfast::test {
@@ -49,8 +50,14 @@ class RecurrentPlaneTest : public testing::Test {
     slots_.resize(known.pages * known.page_bytes / sizeof(float), -1.0F);
     auto* const base = reinterpret_cast<std::byte*>(slots_.data());
     EXPECT_TRUE(plane_.create(plan_, 0, {.pages = base, .device_table = nullptr}));
-    block_.resize(StepWork::block_bytes(kLimits) / sizeof(std::max_align_t) + 1);
-    step_.attach(reinterpret_cast<std::byte*>(block_.data()), kLimits, nullptr);
+    attach_one_rank(step_, kLimits, *device_, block_, nullptr);
+    step_.set_strips(0,
+                     0,
+                     {.base = base,
+                      .page_bytes = known.page_bytes,
+                      .strip_bytes = known.page_bytes,
+                      .strips = 1,
+                      .row_bytes = 4});
     free_at_first_ = plane_.available();
     start(1);
   }
@@ -59,7 +66,7 @@ class RecurrentPlaneTest : public testing::Test {
   void start(std::uint32_t index) {
     step_.clear();
     plane_.start(owner(index), step_);
-    ASSERT_TRUE(IsOk(step_.launch(*device_, {})));
+    ASSERT_TRUE(IsOk(step_.launch({})));
   }
   static Opening append_of(std::uint32_t base, std::uint32_t rows) {
     return {.base = base, .rows = rows, .round = false, .reached = base + rows};

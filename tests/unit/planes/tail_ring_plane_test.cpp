@@ -14,6 +14,7 @@
 #include "storage/plan.hpp"
 #include "storage/step.hpp"
 #include "tests/support/layouts.hpp"
+#include "tests/support/one_rank.hpp"
 #include "tests/support/status.hpp"
 
 namespace holdfast::test {
@@ -52,9 +53,9 @@ class TailRingPlaneTest : public testing::Test {
     device_table_.resize(plan_.sequence_limit * known.entries);
     auto* const base = reinterpret_cast<std::byte*>(pages_.data());
     EXPECT_TRUE(plane_.create(plan_, kRing, {.pages = base, .device_table = device_table_.data()}));
-    block_.resize(StepWork::block_bytes(kLimits) / sizeof(std::max_align_t) + 1);
-    step_.attach(reinterpret_cast<std::byte*>(block_.data()), kLimits, nullptr);
-    step_.set_strips(kRing,
+    attach_one_rank(step_, kLimits, *device_, block_, device_table_.data());
+    step_.set_strips(0,
+                     kRing,
                      {.base = base,
                       .page_bytes = known.page_bytes,
                       .strip_bytes = known.strip_bytes,
@@ -80,12 +81,12 @@ class TailRingPlaneTest : public testing::Test {
     plane_.copy_on_write(who, opening, step_);
     plane_.reserve(who, opening, step_);
     EXPECT_EQ(before - plane_.available(), needed) << "need is exact";
-    ASSERT_TRUE(IsOk(step_.launch(*device_, {})));
+    ASSERT_TRUE(IsOk(step_.launch({})));
   }
   void end(Owner who, Opening const& opening, std::uint32_t keep) {
     step_.clear();
     plane_.commit(who, opening, keep, step_);
-    ASSERT_TRUE(IsOk(step_.launch(*device_, {})));
+    ASSERT_TRUE(IsOk(step_.launch({})));
   }
   void append(Owner who, std::uint32_t base, std::uint32_t rows, float value = 0) {
     run(who, {.base = base, .rows = rows, .round = false, .reached = 0}, rows, rows, value);
@@ -93,7 +94,7 @@ class TailRingPlaneTest : public testing::Test {
   void load(std::uint32_t from, Owner who, LoadKind kind) {
     step_.clear();
     plane_.load(from, who, kind, step_);
-    ASSERT_TRUE(IsOk(step_.launch(*device_, {})));
+    ASSERT_TRUE(IsOk(step_.launch({})));
   }
   float& cell(std::uint32_t index, std::uint32_t position) {
     return row(plane_.page_at(sequence(index), position % 6 / 2), position);

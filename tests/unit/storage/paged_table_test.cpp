@@ -15,6 +15,7 @@
 #include "storage/plan.hpp"
 #include "storage/step.hpp"
 #include "tests/support/layouts.hpp"
+#include "tests/support/one_rank.hpp"
 #include "tests/support/status.hpp"
 
 namespace holdfast::test {
@@ -48,9 +49,9 @@ class PagedTableTest : public testing::Test {
     device_table_.resize(plan_.sequence_limit * known.entries);
     auto* const base = reinterpret_cast<std::byte*>(pages_.data());
     EXPECT_TRUE(table_.create(plan_, 0, base, device_table_.data()));
-    block_.resize(StepWork::block_bytes(kLimits) / sizeof(std::max_align_t) + 1);
-    step_.attach(reinterpret_cast<std::byte*>(block_.data()), kLimits, nullptr);
+    attach_one_rank(step_, kLimits, *device_, block_, device_table_.data());
     step_.set_strips(0,
+                     0,
                      {.base = base,
                       .page_bytes = known.page_bytes,
                       .strip_bytes = known.strip_bytes,
@@ -68,7 +69,7 @@ class PagedTableTest : public testing::Test {
     table_.copy_on_write(who, from, to, step_);
     table_.extend(who, to, step_);
     EXPECT_EQ(before - table_.pages().free_count(), needed) << "need is exact";
-    ASSERT_TRUE(IsOk(step_.launch(*device_, {})));
+    ASSERT_TRUE(IsOk(step_.launch({})));
     for (std::uint32_t row = from; row < to; ++row) {
       cell(sequence(who.index), row) = value + static_cast<float>(row);
     }
@@ -76,7 +77,7 @@ class PagedTableTest : public testing::Test {
   void load(std::uint32_t from, Owner who, bool fresh) {
     step_.clear();
     table_.load(from, who, fresh, step_);
-    ASSERT_TRUE(IsOk(step_.launch(*device_, {})));
+    ASSERT_TRUE(IsOk(step_.launch({})));
   }
   float& cell(Holder holder, std::uint32_t row) {
     return pages_[std::uint64_t{table_.page_at(holder, row / 2)} * 2 + row % 2];
@@ -178,7 +179,7 @@ TEST_F(PagedTableTest, ForkCopiesThePartialPageAndOnlyItsRows) {
   write(owner(2), 3, 3, 0);
   step_.clear();
   table_.copy_on_write(owner(2), 3, 4, step_);
-  ASSERT_TRUE(IsOk(step_.launch(*device_, {})));
+  ASSERT_TRUE(IsOk(step_.launch({})));
   EXPECT_EQ(cell(sequence(2), 2), 2.0F);
   EXPECT_EQ(cell(sequence(2), 3), 0.0F) << "the row above is another holder's";
   EXPECT_EQ(table_.pages().writer(table_.page_at(sequence(2), 1)), owner(2).mark);

@@ -109,11 +109,10 @@ std::vector<Refusal> layout_refusals() {
        },
        -1,
        "latent"},
-      {"RanksAboveOne",
-       [](Layout& it) { it = attention_layout(), it.ranks = 2; },
-       -1,
-       "ranks",
-       ErrorCode::kUnsupported},
+      {"ManyDevices", [](Layout& it) { it.ranks = 32, it.stages = 3; }, -1, "ranks"},
+      {"ZeroStages", [](Layout& it) { it.stages = 0; }, -1, "stages"},
+      {"PastTheStages", [](Layout& it) { it.layers[1].stage = 1; }, 1, "stage"},
+      {"LowerStage", [](Layout& it) { it.stages = 2, it.layers[0].stage = 1; }, 1, "stage"},
   };
 }
 
@@ -251,12 +250,6 @@ TEST(Layout, TakesConvAloneAndSsmAlone) {
   EXPECT_TRUE(IsOk(validate(
       small_layout({{{RecurrentSpec{.conv_segments = {4}, .kernel = 2}}},
                     {{RecurrentSpec{.conv_segments = {}, .heads = 1, .d_k = 1, .d_v = 1}}}}))));
-}
-
-TEST(Layout, RefusesWhatIsInvalidBeforeWhatIsUnsupported) {
-  Layout layout = attention_layout();
-  layout.ranks = 3;
-  EXPECT_TRUE(HasCode(validate(layout), ErrorCode::kInvalidArgument, "attention_kv.heads"));
 }
 
 TEST(Layout, RefusesMoreShapesThanClasses) {

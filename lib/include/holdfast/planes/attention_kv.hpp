@@ -30,7 +30,8 @@ struct AttentionKvSpec {
     sink(RowsDescription{.kind = PlaneKind::kAttentionKv,
                          .elements = 2 * std::uint64_t{heads} * head_dim,
                          .parts = 2,
-                         .shape = heads});
+                         .shape = heads,
+                         .split = true});
   }
 };
 

@@ -64,7 +64,7 @@ inline constexpr std::uint32_t kFormatCount = 1;
 /// Largest value of any size field of a layout; keeps every byte count inside 63 bits.
 inline constexpr std::uint32_t kLargestSize = 1U << 24U;
 
-/// A plane with rows, in one layer.
+/// A plane with rows, in one layer, all ranks together.
 struct RowsDescription {
   PlaneKind kind = PlaneKind{};
   std::uint64_t elements = 0;     ///< of one row, all parts
@@ -76,9 +76,11 @@ struct RowsDescription {
   std::uint32_t pool = 0;         ///< of indexer planes
   std::uint32_t key_width = 0;    ///< of indexer planes, elements
   bool derived = false;           ///< built by the library from the ring of its layer
+  bool split = false;             ///< each rank holds its share of every part; else all of it
 };
 
-/// The part of the state slot that one layer owns.
+/// The part of the state slot that one layer owns, all ranks together. Ranks split channels and
+/// heads.
 struct StateDescription {
   PlaneKind kind = PlaneKind{};
   std::uint64_t channels = 0;  ///< of the conv window
