@@ -307,11 +307,10 @@ void Core::describe(std::uint32_t index) noexcept {
   }
   for_each_plane([&](std::uint32_t plane_index, auto const& plane) {
     std::uint32_t& slot = step_of(plane_index).mirror().read_slot;
-    slot = std::max(slot, plane.state({HolderKind::kSequence, index}).slot);
+    if (record.position != 0 || !HOLDFAST_MUTANT(kScratchSlotPublished)) {
+      slot = std::max(slot, plane.state({HolderKind::kSequence, index}).slot);
+    }
   });
-  if (record.position == 0 && HOLDFAST_MUTANT(kScratchSlotPublished)) {
-    update.read_slot = 0;
-  }
 }
 
 Status Core::publish(std::uint32_t index, Stream stream) noexcept {

@@ -127,7 +127,7 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
     ++next_ticket_;  // what was marked as seen is not any more
     if (HOLDFAST_MUTANT(kHalfStep) && answer.error().item > 0 && items[0].id.index != 0 &&
         answer.error().code == ErrorCode::kExhausted && check_storage(items.first(1), is_step)) {
-      step_.clear();
+      work_.clear();
       open_item(items[0]);
     }
     return answer.error();
@@ -137,9 +137,8 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
     if (item.id.index != 0) {
       open_item(item);
     } else if (items.size() < plan_.sequence_limit && HOLDFAST_MUTANT(kPadPublished)) {
-      step_.open_mirror();
-      step_.mirror().mirror = mirror(0);
-      step_.mirror().open = item.rows;
+      work_.open_mirror();
+      work_.of(0).mirror().open = item.rows;
     }
     if (is_step) {
       work_.run({.sequence = item.id.index, .rows = item.rows});
