@@ -141,21 +141,21 @@ bool check_rows(Check const& check,
 void check_touched_rows(Check const& check,
                         Report& report,
                         char const* id,
-                        bool (*is_mine)(PlaneKind kind) noexcept) {
+                        bool (*is_mine)(PlaneBinding const& plane) noexcept) {
   if (!check.touched) {
     return;
   }
   model::History const& history = check.model.history(check.model.sequence(*check.subject));
   for (PlaneBinding const& plane : check.planes) {
     model::RowRange const rows{plane.units(check.touched_first), plane.units(check.touched_last)};
-    if (is_mine(plane.info.kind) && !check_rows(check,
-                                                report,
-                                                id,
-                                                plane,
-                                                check.holder(*check.subject),
-                                                label(*check.subject),
-                                                history,
-                                                rows)) {
+    if (is_mine(plane) && !check_rows(check,
+                                      report,
+                                      id,
+                                      plane,
+                                      check.holder(*check.subject),
+                                      label(*check.subject),
+                                      history,
+                                      rows)) {
       return;
     }
   }
@@ -164,11 +164,11 @@ void check_touched_rows(Check const& check,
 void check_all_rows(Check const& check,
                     Report& report,
                     char const* id,
-                    bool (*is_mine)(PlaneKind kind) noexcept) {
+                    bool (*is_mine)(PlaneBinding const& plane) noexcept) {
   for_each_sequence(
       check, [&](model::SequenceName name, Holder holder, model::History const& history) {
         for (PlaneBinding const& plane : check.planes) {
-          if (report.is_clean() && is_mine(plane.info.kind)) {
+          if (report.is_clean() && is_mine(plane)) {
             std::uint32_t const last =
                 plane.units(static_cast<std::uint32_t>(history.tokens.size()));
             check_rows(check, report, id, plane, holder, label(name), history, {0, last});

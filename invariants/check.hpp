@@ -137,17 +137,17 @@ bool check_rows(Check const& check,
                 model::History const& history,
                 model::RowRange rows);
 
-/// check_rows for the rows that the operation touched, on every plane of the kinds that `is_mine` names.
+/// check_rows for the rows that the operation touched, on every plane that `is_mine` names.
 void check_touched_rows(Check const& check,
                         Report& report,
                         char const* id,
-                        bool (*is_mine)(PlaneKind kind) noexcept);
+                        bool (*is_mine)(PlaneBinding const& plane) noexcept);
 
 /// check_rows for all rows of all live sequences, likewise.
 void check_all_rows(Check const& check,
                     Report& report,
                     char const* id,
-                    bool (*is_mine)(PlaneKind kind) noexcept);
+                    bool (*is_mine)(PlaneBinding const& plane) noexcept);
 
 /// Compares the recurrent state of a holder against the model, likewise.
 bool check_state(Check const& check,

@@ -5,8 +5,8 @@
 namespace holdfast::invariant {
 namespace {
 
-bool is_mine(PlaneKind kind) noexcept {
-  return kind == PlaneKind::kPoolKeys;
+bool is_mine(PlaneBinding const& plane) noexcept {
+  return plane.info.kind == PlaneKind::kPoolKeys;
 }
 
 void cheap(Check const& check, Report& report) {

@@ -5,8 +5,9 @@
 namespace holdfast::invariant {
 namespace {
 
-bool is_mine(PlaneKind kind) noexcept {
-  return kind == PlaneKind::kAttentionKv || kind == PlaneKind::kLatent;
+/// One row a token, all of them kept.
+bool is_mine(PlaneBinding const& plane) noexcept {
+  return plane.reference != nullptr && plane.info.unit_tokens == 1 && plane.info.ring_rows == 0;
 }
 
 void cheap(Check const& check, Report& report) {

@@ -38,6 +38,7 @@ struct Words {
   std::string save;
   bool no_compare = false;
   bool json = false;
+  bool markdown = false;
 };
 
 struct Commands {
@@ -131,6 +132,7 @@ Commands define(CLI::App& app, Words& words) {
       ->add_option(
           "TOPIC", words.topic, "geometries, operations, invariants or mutants. Default: all")
       ->type_name("");
+  commands.list->add_flag("--markdown", words.markdown, "Of invariants: docs/INVARIANTS.md");
   commands.mutants =
       add_command(app, "mutants", "Run every seeded bug until an invariant reports it", words);
   add_geometry(*commands.mutants, words);
@@ -278,7 +280,10 @@ ListOptions read_list(Words const& words) {
                      model::did_you_mean(words.topic, known) +
                      "; known: geometries, operations, invariants, mutants"};
   }
-  return {.topic = words.topic, .json = words.json};
+  if (words.markdown && (words.topic != "invariants" || words.json)) {
+    throw InputError{"list: --markdown is for the topic invariants alone"};
+  }
+  return {.topic = words.topic, .json = words.json, .markdown = words.markdown};
 }
 
 MutantsOptions read_mutants(CLI::App const& command, Words const& words) {

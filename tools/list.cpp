@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "fuzz/invariants_page.hpp"
 #include "fuzz/mutants.hpp"
 #include "invariants/registry.hpp"
 #include "models/ops/op_list.hpp"
@@ -146,6 +147,10 @@ constexpr Topic kTopics[] = {{"geometries", geometries, geometry_line},
 }  // namespace
 
 int execute(ListOptions const& options) {
+  if (options.markdown) {
+    print(fuzz::invariants_page());
+    return kExitHeld;
+  }
   Json all = Json::object();
   std::string text;
   for (Topic const& topic : kTopics) {

@@ -41,6 +41,7 @@ struct ReplayOptions {
 struct ListOptions {
   std::string topic;  ///< empty: all
   bool json = false;
+  bool markdown = false;  ///< the page of docs/ on the topic
 };
 
 struct MutantsOptions {

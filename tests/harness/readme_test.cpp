@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: what README shows is what the tests compile. Method: the section between the markers of the
-// example, unindented, must stand in README word for word.
+// Goal: documents say what the code does. Method: the section between the markers of the example,
+// unindented, must stand in README word for word; a generated page must be what is generated now.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+
+#include "fuzz/invariants_page.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -34,6 +37,25 @@ TEST(Readme, ShowsTheUsageSectionOfTheExample) {
   }
   ASSERT_FALSE(section.empty());
   EXPECT_NE(read("README.md").find("```cpp\n" + section + "```\n"), std::string::npos) << section;
+}
+
+TEST(InvariantsPage, IsFresh) {
+  EXPECT_EQ(read("docs/INVARIANTS.md"), fuzz::invariants_page())
+      << "holdfast list invariants --markdown > docs/INVARIANTS.md";
+}
+
+TEST(InvariantsPage, LinksToAFileOfEachInvariant) {
+  std::istringstream lines{fuzz::invariants_page()};
+  std::uint32_t links = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::size_t const first = line.find("](../invariants/");
+    if (line.rfind("| [", 0) == 0 && first != std::string::npos) {
+      std::string const file = line.substr(first + 5, line.find(')', first) - first - 5);
+      EXPECT_TRUE(std::filesystem::exists(std::string{HOLDFAST_SOURCE_DIR} + "/" + file)) << file;
+      ++links;
+    }
+  }
+  EXPECT_GE(links, 16U);
 }
 
 }  // namespace

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the page of invariants.
+#include "fuzz/invariants_page.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "fuzz/mutants.hpp"
+#include "invariants/registry.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+constexpr char const* kIntroduction =
+    R"(<!-- Generated: holdfast list invariants --markdown > docs/INVARIANTS.md. A test compares. -->
+# Invariants
+
+What must hold after every operation of every program. Each is one file in [invariants](../invariants) and one line in its
+[registry](../invariants/registry.cpp), and reads the library through its
+[inspection window](../lib/include/holdfast/inspect.hpp), the reference model, and what the recording device saw.
+
+- **cheap** checks run after every operation, for each sequence that it is about: O(planes + rows touched).
+- **deep** checks run after every 32nd operation and at the end of a program: O(everything that is alive).
+
+An invariant proves something only if it reports a seeded bug while the answers of library and model are not compared:
+`holdfast mutants --no-compare` says which did. The last part names the bugs that each is expected to report; of several
+that are named for one bug, one must.
+
+| id | area | runs | what must hold |
+|---|---|---|---|
+)";
+
+std::string file_of(invariant::Invariant const& known) {
+  std::string name = known.id;
+  std::transform(name.begin(), name.end(), name.begin(), [](char letter) {
+    return static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
+  });
+  return "invariants/" + name + ".cpp";
+}
+
+std::string runs_of(invariant::Invariant const& known) {
+  return std::string{known.cheap != nullptr ? "cheap" : ""} +
+         (known.cheap != nullptr && known.deep != nullptr ? ", " : "") +
+         (known.deep != nullptr ? "deep" : "");
+}
+
+bool names(char const* killers, std::string const& id) {
+  std::istringstream words{killers};
+  for (std::string word; words >> word;) {
+    if (word == id) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string invariants_page() {
+  std::string page = kIntroduction;
+  for (invariant::Invariant const* const known : invariant::all_invariants()) {
+    page += "| [" + std::string{known->id} + "](../" + file_of(*known) + ") | " + known->area +
+            " | " + runs_of(*known) + " | " + known->statement + " |\n";
+  }
+  page += "\n## Seeded bugs that each is expected to report\n";
+  for (invariant::Invariant const* const known : invariant::all_invariants()) {
+    page += "\n**" + std::string{known->id} + "**\n\n";
+    for (MutantInfo const& mutant : all_mutants()) {
+      if (names(mutant.killers, known->id)) {
+        page += "- `" + std::string{mutant.name} + "`: " + mutant.text + "\n";
+      }
+    }
+  }
+  return page;
+}
+
+}  // namespace holdfast::fuzz
