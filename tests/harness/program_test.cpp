@@ -136,6 +136,7 @@ TEST_F(Program, RefusesWrongCommandLines) {
   expect_refusal(2, "holdfast mutants --only two_plane", "did you mean \"two_plane_snapshot\"?");
   expect_refusal(2, "holdfast mutants --ops 0", "--ops: '0'");
   expect_refusal(2, "holdfast list geometrys", "did you mean \"geometries\"?");
+  expect_refusal(2, "holdfast list mutants --markdown", "for the topic invariants alone");
   expect_refusal(2, "holdfast replay", "replay needs");
 }
 
