@@ -9,13 +9,14 @@ namespace holdfast::invariant {
 namespace {
 
 std::string found_text(model::Model const& model,
+                       model::PlaneShape const& shape,
                        char const* what,
                        float const* got,
                        float const* want,
                        std::uint32_t element) {
   return std::string{what} + " differs at element " + std::to_string(element) + ": found " +
          std::to_string(got[element]) + ", must be " + std::to_string(want[element]) + "; " +
-         describe_token(model, got[0]);
+         describe_token(model, model::token_of_row(shape, got));
 }
 
 std::uint32_t first_difference(float const* a, float const* b, std::uint32_t count) {
@@ -33,7 +34,7 @@ std::string no_page_text(Check const& check,
   std::size_t const position = std::size_t{rows.first} * plane.info.unit_tokens;
   return "rows " + std::to_string(rows.first) + " to " + std::to_string(rows.last - 1) +
          " do not all have a page; for the first of them " +
-         describe_token(check.model, static_cast<float>(history.tokens[position]));
+         describe_token(check.model, history.tokens[position]);
 }
 
 }  // namespace
@@ -45,17 +46,16 @@ std::string name_of(model::SnapshotName name) {
   return label(name).text();
 }
 
-std::string describe_token(model::Model const& model, float token) {
-  if (!(token >= 1.0F) || !(token < 8388608.0F)) {
+std::string describe_token(model::Model const& model, model::Token token) {
+  if (token == 0) {
     return "it is no row of this program (never written, or not rows)";
   }
-  auto const id = static_cast<model::Token>(token);
-  auto const* const record = model.record_of(id);
+  auto const* const record = model.record_of(token);
   if (record == nullptr) {
-    return "it carries token " + std::to_string(id);
+    return "it carries token " + std::to_string(token);
   }
   std::string text = "it is the row of s" + std::to_string(record->sequence) + " for position " +
-                     std::to_string(record->position) + " (token " + std::to_string(id) +
+                     std::to_string(record->position) + " (token " + std::to_string(token) +
                      "), written by operation " + std::to_string(record->written_by);
   if (record->removed_by != UINT32_MAX) {
     text += " and removed by operation " + std::to_string(record->removed_by);
@@ -76,8 +76,8 @@ std::string describe_length(Check const& check,
   if (found < must) {
     std::size_t const position = std::size_t{found} * plane.info.unit_tokens;
     return position < history.tokens.size()
-               ? "; " + row + " is missing: " +
-                     describe_token(check.model, static_cast<float>(history.tokens[position]))
+               ? "; " + row +
+                     " is missing: " + describe_token(check.model, history.tokens[position])
                : std::string{};
   }
   if (plane.reference == nullptr || plane.info.unit_tokens != 1) {
@@ -85,8 +85,10 @@ std::string describe_length(Check const& check,
   }
   std::vector<float> stale(plane.info.row_elements);
   Status const read = check.inspection.read_rows(holder, plane.index, 0, must, 1, stale);
-  return "; " + row +
-         " is stale: " + (read ? describe_token(check.model, stale[0]) : "it has no page");
+  model::PlaneShape const& shape = check.model.shape().planes[plane.model_planes[0]];
+  return "; " + row + " is stale: " +
+         (read ? describe_token(check.model, model::token_of_row(shape, stale.data()))
+               : "it has no page");
 }
 
 bool check_rows(Check const& check,
@@ -128,6 +130,7 @@ bool check_rows(Check const& check,
                 .position = (std::int64_t{rows.first} + row) * plane.info.unit_tokens,
                 .holder = name.text(),
                 .text = read ? found_text(check.model,
+                                          shape,
                                           "the row",
                                           &got[std::size_t{row} * elements],
                                           &want[std::size_t{row} * elements],
@@ -229,7 +232,7 @@ void add_place(std::span<PlaneBinding const> planes,
     }
     Place place{.plane = &plane, .page = static_cast<std::uint32_t>(offset / info.page_bytes)};
     if (info.page_rows != 0) {
-      std::uint64_t const row_bytes = std::uint64_t{info.row_elements} / info.parts * sizeof(float);
+      std::uint64_t const row_bytes = info.row_bytes;
       std::uint64_t const in_strip =
           (offset - place.page * info.page_bytes) % (row_bytes * info.page_rows);
       place.first_row = static_cast<std::uint32_t>(in_strip / row_bytes);

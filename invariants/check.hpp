@@ -158,8 +158,8 @@ bool check_state(Check const& check,
                  model::History const& history);
 
 /// Says whose row it is: the operation that wrote the token, and the one that should have removed
-/// it.
-std::string describe_token(model::Model const& model, float token);
+/// it. Token 0 is that of no row.
+std::string describe_token(model::Model const& model, model::Token token);
 
 /// First model layer of a plane; -1 when it is about none in particular.
 [[nodiscard]] inline std::int64_t layer_of(PlaneBinding const& plane) {

@@ -37,8 +37,7 @@ void check_rows_of(Check const& check,
                    Holder holder,
                    Label name,
                    model::History const& history) {
-  std::uint64_t const row_bytes =
-      std::uint64_t{plane.info.row_elements} / plane.info.parts * sizeof(float);
+  std::uint64_t const row_bytes = plane.info.row_bytes;
   for (std::uint32_t layer = 0; layer < plane.model_planes.size(); ++layer) {
     std::uint32_t const model_plane = plane.model_planes[layer];
     model::RowRange const rows = plane.reference->rows(check.model.shape().planes[model_plane],

@@ -3,6 +3,8 @@
 #include "models/engine/rows.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 namespace holdfast::model {
@@ -89,6 +91,55 @@ void fill_elements(std::uint32_t seed, std::uint32_t count, float* out) noexcept
   for (; element < count; ++element) {
     out[element] = static_cast<float>(static_cast<std::int32_t>(scramble(seed, element)));
   }
+}
+
+// Narrow formats hold whole numbers to 256 exactly, bf16 no further.
+constexpr std::uint32_t kDigitBase = 256;
+constexpr std::uint32_t kTokenDigits = 3;
+constexpr std::uint32_t kLargestClear = 7;  // elements
+
+struct ClearElements {
+  std::array<float, kLargestClear> values{};
+  std::uint32_t count = 0;
+
+  void add(std::uint32_t value) noexcept { values[count++] = static_cast<float>(value); }
+  void add_digits(std::uint32_t value, std::uint32_t digits) noexcept {
+    for (; digits != 0; --digits, value /= kDigitBase) {
+      add(value % kDigitBase);
+    }
+  }
+};
+
+/// What the first elements of a part say.
+ClearElements clear_elements(PlaneShape const& shape,
+                             Token token,
+                             std::uint32_t position,
+                             std::uint32_t part) noexcept {
+  std::uint32_t const code = row_code(shape.kind, shape.layer, part);
+  ClearElements clear;
+  if (shape.format == Format::kF32) {
+    clear.add(token);
+    clear.add(position);
+    clear.add(code);
+  } else {
+    clear.add_digits(token, kTokenDigits);
+    clear.add_digits(position, 2);
+    clear.add_digits(code, 2);
+  }
+  return clear;
+}
+
+/// A whole number with at most `digits` binary digits that are not 0 at the end, ties to even.
+constexpr std::uint32_t rounded(std::uint32_t value, std::uint32_t digits) noexcept {
+  auto const width = static_cast<std::uint32_t>(std::bit_width(value));
+  if (width <= digits) {
+    return value;
+  }
+  std::uint32_t const unit = 1U << (width - digits);
+  std::uint32_t const rest = value % unit;
+  bool const is_odd = value / unit % 2 == 1;
+  bool const up = 2 * rest > unit || (2 * rest == unit && is_odd);
+  return value - rest + (up ? unit : 0);
 }
 
 /// The conv input of one channel.
@@ -201,19 +252,53 @@ void make_row(PlaneShape const& shape, Token token, std::uint32_t position, floa
   // Indexer rows are [value | gate]; gates lie in [-4, 4), so that weights meet both clamps.
   bool const has_gates = shape.kind == PlaneKind::kTailRing;
   fill_elements(seed, shape.elements, out);
+  if (shape.format != Format::kF32) {
+    // 15 bits: more than narrow formats hold, and below the largest f16.
+    for (std::uint32_t element = 0; element < shape.elements; ++element) {
+      out[element] = static_cast<float>(static_cast<std::int32_t>(out[element]) / 2);
+    }
+  }
   if (has_gates) {
     for (std::uint32_t element = shape.key_width; element < shape.elements; ++element) {
       out[element] = out[element] * (1.0F / 8192.0F) - 4.0F;
     }
   }
   for (std::uint32_t part = 0; part < shape.parts; ++part) {
-    float* const base = out + part * width;
-    float const clear[] = {static_cast<float>(token),
-                           static_cast<float>(position),
-                           row_code(shape.kind, shape.layer, part)};
+    ClearElements const clear = clear_elements(shape, token, position, part);
     std::uint32_t const limit = has_gates ? shape.key_width : width;
-    std::copy_n(clear, std::min(limit, 3U), base);
+    std::copy_n(clear.values.data(), std::min(limit, clear.count), out + part * width);
   }
+}
+
+void make_stored_row(PlaneShape const& shape,
+                     Token token,
+                     std::uint32_t position,
+                     float* out) noexcept {
+  make_row(shape, token, position, out);
+  if (shape.format == Format::kF32) {
+    return;
+  }
+  std::uint32_t const digits = shape.format == Format::kF16 ? 11 : 8;
+  for (std::uint32_t element = 0; element < shape.elements; ++element) {
+    auto const whole = static_cast<std::uint32_t>(static_cast<std::int32_t>(out[element]));
+    out[element] = static_cast<float>(static_cast<std::int32_t>(rounded(whole, digits)));
+  }
+}
+
+Token token_of_row(PlaneShape const& shape, float const* row) noexcept {
+  constexpr float kExact = 8388608.0F;
+  if (shape.format == Format::kF32) {
+    return row[0] >= 1.0F && row[0] < kExact ? static_cast<Token>(row[0]) : 0;
+  }
+  Token token = 0;
+  for (std::uint32_t digit = std::min(kTokenDigits, shape.elements / shape.parts); digit-- > 0;) {
+    bool const is_digit = row[digit] >= 0.0F && row[digit] < static_cast<float>(kDigitBase);
+    if (!is_digit) {
+      return 0;
+    }
+    token = token * kDigitBase + static_cast<Token>(row[digit]);
+  }
+  return token;
 }
 
 void make_key(PlaneShape const& ring,

@@ -6,6 +6,8 @@
 // and layer; its first elements say so in the clear, so that a wrong row names its writer. The
 // state after a history is a serial recurrence over the history's tokens. Numbers are small
 // integers or sums and products in a fixed order, so that every compiler gives the same bits.
+// The clear elements are exact in every format; the others are not, so that a plane of a narrow
+// format shows how it rounds.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +22,9 @@ namespace holdfast::model {
 struct PlaneShape {
   PlaneKind kind = PlaneKind::kAttentionKv;
   std::uint32_t layer = 0;
-  std::uint32_t elements = 0;   // of one row
-  std::uint32_t parts = 1;      // equal parts of a row
+  std::uint32_t elements = 0;  // of one row
+  std::uint32_t parts = 1;     // equal parts of a row
+  Format format = Format::kF32;
   std::uint32_t pool = 0;       // tail ring and pool keys
   std::uint32_t key_width = 0;  // tail ring and pool keys
   std::uint32_t ring_rows = 0;  // tail ring
@@ -43,16 +46,27 @@ struct StateShape {
   }
 };
 
-/// Elements 0, 1 and 2 of each part of a row: token, position, and this code.
-[[nodiscard]] constexpr float row_code(PlaneKind kind,
-                                       std::uint32_t layer,
-                                       std::uint32_t part) noexcept {
-  return static_cast<float>((layer * kPlaneKindCount + static_cast<std::uint32_t>(kind)) * 2 +
-                            part);
+/// The first elements of each part of a row: token, position, and this code. In f32 one element
+/// each; in narrow formats digits of base 256, lowest first: 3 of the token, 2 of the position, 2 of
+/// the code.
+[[nodiscard]] constexpr std::uint32_t row_code(PlaneKind kind,
+                                               std::uint32_t layer,
+                                               std::uint32_t part) noexcept {
+  return (layer * kPlaneKindCount + static_cast<std::uint32_t>(kind)) * 2 + part;
 }
 
-/// Fills `out` with the row of `token` at `position`.
+/// Fills `out` with the row of `token` at `position`, as the engine computes it.
 void make_row(PlaneShape const& shape, Token token, std::uint32_t position, float* out) noexcept;
+
+/// The same as a plane of this format must give it back: elements rounded, by arithmetic on whole
+/// numbers instead of bits.
+void make_stored_row(PlaneShape const& shape,
+                     Token token,
+                     std::uint32_t position,
+                     float* out) noexcept;
+
+/// The token that a row names; 0 when it is no row.
+[[nodiscard]] Token token_of_row(PlaneShape const& shape, float const* row) noexcept;
 
 /// Fills `out` [key_width] with the key of a pool whose rows belong to `tokens` [pool], the first
 /// of them at `position`. The reducer is the library's default one, written independently.

@@ -46,6 +46,7 @@ void declare_rows(void const* raw, AccessSink& sink) noexcept {
 void make_rows(void const* raw) noexcept {
   auto const& parameters = *static_cast<RowsParameters const*>(raw);
   PlaneShape const& shape = *parameters.shape;
+  std::uint32_t const part_elements = shape.elements / shape.parts;
   float* out = parameters.out;
   for (std::uint32_t i = 0; i < parameters.count; ++i) {
     make_row(shape, parameters.tokens[i], parameters.position + i, out);
@@ -55,10 +56,10 @@ void make_rows(void const* raw) noexcept {
     }
     std::byte* const row = row_of(parameters.view, parameters.position + i);
     for (std::uint32_t part = 0; part < parameters.view.parts; ++part) {
-      std::copy_n(
-          reinterpret_cast<std::byte const*>(out) + std::size_t{part} * parameters.view.row_bytes,
-          parameters.view.row_bytes,
-          row + part * parameters.view.part_stride);
+      narrow_elements(parameters.view.format,
+                      out + std::size_t{part} * part_elements,
+                      part_elements,
+                      row + part * parameters.view.part_stride);
     }
   }
 }

@@ -54,19 +54,30 @@ TEST(EngineRows, SayTokenPositionAndPlaneInTheClear) {
   for (std::string const& name : built_in_geometry_names()) {
     SCOPED_TRACE(name);
     ModelShape const shape = make_model_shape(load_geometry(name).layout);
-    std::set<float> codes;
+    std::set<std::uint32_t> codes;
     std::uint32_t parts = 0;
     for (PlaneShape const& plane : shape.planes) {
       if (plane.kind == PlaneKind::kPoolKeys) {
         continue;  // keys are made from rows
       }
-      for (auto const& [token, position] : {std::pair{1U, 0U}, {7U, 63U}, {1U << 23U, 1000000U}}) {
+      for (auto const& [token, position] :
+           {std::pair{1U, 0U}, {7U, 63U}, {(1U << 23U) - 1, 65535U}}) {
         std::vector<float> const row = row_of(plane, token, position);
+        EXPECT_EQ(token_of_row(plane, row.data()), token);
         for (std::uint32_t part = 0; part < plane.parts; ++part) {
           float const* const base = row.data() + part * (plane.elements / plane.parts);
-          EXPECT_EQ(base[0], static_cast<float>(token));
-          EXPECT_EQ(base[1], static_cast<float>(position));
-          EXPECT_EQ(base[2], row_code(plane.kind, plane.layer, part));
+          std::vector<std::uint32_t> const said{base,
+                                                base + (plane.format == Format::kF32 ? 3 : 7)};
+          std::uint32_t const code = row_code(plane.kind, plane.layer, part);
+          EXPECT_EQ(said,
+                    plane.format == Format::kF32 ? (std::vector{token, position, code})
+                                                 : (std::vector{token % 256,
+                                                                token / 256 % 256,
+                                                                token / 65536,
+                                                                position % 256,
+                                                                position / 256 % 256,
+                                                                code % 256,
+                                                                code / 256}));
         }
       }
       for (std::uint32_t part = 0; part < plane.parts; ++part) {
@@ -75,6 +86,28 @@ TEST(EngineRows, SayTokenPositionAndPlaneInTheClear) {
       }
     }
     EXPECT_EQ(codes.size(), parts) << "two planes share a code";
+  }
+}
+
+// What is stored is what the library's narrowing makes of the row, and it is not the row: some of
+// its elements must round.
+TEST(EngineRows, StoredRowsAreRoundedToTheirFormat) {
+  for (Format const format : {Format::kF32, Format::kF16, Format::kBf16}) {
+    PlaneShape const shape{
+        .kind = PlaneKind::kLatent, .layer = 3, .elements = 40, .format = format};
+    std::uint32_t rounded = 0;
+    for (Token token = 1; token < 500; ++token) {
+      std::vector<float> const row = row_of(shape, token, 5);
+      std::vector<float> stored(shape.elements);
+      make_stored_row(shape, token, 5, stored.data());
+      std::vector<std::byte> bytes(std::size_t{shape.elements} * element_bytes(format));
+      std::vector<float> back(shape.elements);
+      narrow_elements(format, row.data(), shape.elements, bytes.data());
+      widen_elements(format, bytes.data(), shape.elements, back.data());
+      ASSERT_EQ(stored, back) << name_of(format) << " token " << token;
+      rounded += differing(row, stored, 0, shape.elements);
+    }
+    EXPECT_EQ(rounded != 0, format != Format::kF32) << name_of(format);
   }
 }
 

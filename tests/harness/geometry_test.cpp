@@ -76,6 +76,7 @@ TEST(Geometry, BuiltInOnesLoadAndValidate) {
                                       "nemotron-h-mini",
                                       "qwen3-next-mini",
                                       "tiny",
+                                      "tiny-formats",
                                       "tiny-ring",
                                       "tiny-rows",
                                       "tiny-tight"}));
@@ -210,7 +211,7 @@ TEST(Geometry, RefusesFilesThatCannotBeRead) {
 TEST(Geometry, RefusesUnknownNames) {
   std::string const end =
       "; known: glm5-next-mini, kimi-linear-mini, nemotron-h-mini, qwen3-next-mini, tiny, "
-      "tiny-ring, tiny-rows, tiny-tight; or a "
+      "tiny-formats, tiny-ring, tiny-rows, tiny-tight; or a "
       "path that ends in .json or has a '/'";
   EXPECT_EQ(load_refusal("tinny"), "unknown geometry \"tinny\" (did you mean \"tiny\"?)" + end);
   EXPECT_EQ(load_refusal("qwen3-next"),
@@ -259,8 +260,8 @@ TEST(Geometry, RefusesTypes) {
             "x.json: mix.weights: must be an object, is array");
   EXPECT_EQ(refusal(with("{\"kind\": \"latent\", \"width\": 12}", "null")),
             "x.json: layers[1].planes[1]: must be an object, is null");
-  EXPECT_EQ(refusal(with("\"width\": 12", "\"width\": 12, \"format\": \"f16\"")),
-            "x.json: layers[1].planes[1].format: unknown format \"f16\" (known: f32)");
+  EXPECT_EQ(refusal(with("\"width\": 12", "\"width\": 12, \"format\": \"f64\"")),
+            "x.json: layers[1].planes[1].format: unknown format \"f64\" (known: f32, f16, bf16)");
 }
 
 TEST(Geometry, RefusesNumbersThatAreNoSizes) {

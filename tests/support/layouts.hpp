@@ -59,4 +59,15 @@ inline Layout hybrid_layout() {
                        {{LatentSpec{.width = 3}, small_indexer(), small_attention()}}});
 }
 
+/// Rows of every format: attention and latent rows, two layers of each shape.
+inline Layout formats_layout() {
+  AttentionKvSpec f16 = small_attention();
+  AttentionKvSpec bf16 = small_attention();
+  f16.format = Format::kF16;
+  bf16.format = Format::kBf16;
+  return small_layout({{{f16, LatentSpec{.width = 3, .format = Format::kBf16}}},
+                       {{bf16, LatentSpec{.width = 3}, small_indexer()}},
+                       {{bf16, LatentSpec{.width = 3, .format = Format::kF16}}}});
+}
+
 }  // namespace holdfast::test

@@ -40,7 +40,7 @@ inline History first_of(History const& history, std::uint32_t length) {
   return {history.begin(), history.begin() + length};
 }
 
-/// Element `element` of the row that token `token` adds at `position`.
+/// Element `element` of the row that token `token` adds at `position`; exact in every format.
 inline float row_element(PlaneKind kind,
                          std::uint32_t layer,
                          std::uint32_t position,
@@ -121,10 +121,11 @@ class ToyEngine {
       auto const view = open.rows(plane.kind, layer);
       ASSERT_TRUE(IsOk(view));
       auto const source = rows(plane, layer, position, tokens);
-      std::byte const* from = reinterpret_cast<std::byte const*>(source.data());
+      float const* from = source.data();
+      std::uint32_t const elements = plane.row_elements / plane.parts;
       for (std::uint32_t i = 0; i < tokens.size(); ++i) {
-        for (std::uint32_t part = 0; part < view->parts; ++part, from += view->row_bytes) {
-          std::memcpy(address(*view, position + i, part), from, view->row_bytes);
+        for (std::uint32_t part = 0; part < view->parts; ++part, from += elements) {
+          narrow_elements(view->format, from, elements, address(*view, position + i, part));
         }
       }
     });

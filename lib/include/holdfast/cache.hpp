@@ -49,10 +49,11 @@ struct RowsView {
   std::uint64_t page_bytes = 0;
   std::uint64_t layer_offset = 0;  ///< bytes
   std::uint64_t part_stride = 0;   ///< bytes between the parts of a row (K and V)
-  std::uint32_t row_bytes = 0;     ///< bytes of one part of a row
+  std::uint32_t row_bytes = 0;     ///< bytes of one part of a row, as it is stored
   std::uint32_t parts = 0;         ///< 2 for attention KV, else 1
   std::uint32_t page_rows = 0;
-  std::uint32_t ring_rows = 0;  ///< R of a tail ring, else 0
+  std::uint32_t ring_rows = 0;   ///< R of a tail ring, else 0
+  Format format = Format::kF32;  ///< of the stored elements
 };
 
 /// Where the recurrent state of one layer lies, for an engine's kernels. The conv window [conv_dim,
@@ -158,7 +159,8 @@ class Append : public detail::OpenRows {
   /// are indexer rows; the library builds the pool keys that become complete.
   ///
   /// Shapes   : source [count, row elements] f32, memory of the rank's device; attention KV rows are
-  ///            [2, heads, head_dim], with the heads of the rank
+  ///            [2, heads, head_dim], with the heads of the rank. Elements are narrowed to the
+  ///            plane's format, see holdfast/formats.hpp
   /// Errors   : kStale, kInvalidArgument; kDeviceFailed taints the sequence
   Status write(PlaneKind plane,
                std::uint32_t layer,

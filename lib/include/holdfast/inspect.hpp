@@ -32,8 +32,10 @@ struct PlaneInfo {
   char const* name = "";
   std::span<std::uint32_t const> layers;  ///< model layers, ascending
   std::uint32_t unit_tokens = 1;          ///< tokens that one row stands for (pool for pool keys)
-  std::uint32_t row_elements = 0;         ///< f32 elements of one row of one layer
+  std::uint32_t row_elements = 0;         ///< elements of one row of one layer
   std::uint32_t parts = 1;                ///< separately stored parts of a row
+  std::uint32_t row_bytes = 0;            ///< bytes of one part of a row, as it is stored
+  Format format = Format::kF32;           ///< of the stored elements
   std::uint32_t page_rows = 0;            ///< 0 for planes without pages
   std::uint32_t ring_rows = 0;            ///< R of a tail ring, else 0
   std::uint32_t chunk_pages = 0;          ///< page ids of a chunk; 0 for planes without chunks
@@ -146,7 +148,7 @@ class Inspection {
   /// Device address of a plane's arena on a rank.
   [[nodiscard]] std::byte const* base(std::uint32_t plane, std::uint32_t rank) const noexcept;
   /// Copies rows [first, first + count) of one layer (index into PlaneInfo::layers) on one rank into
-  /// `out` [count, row_elements] f32.
+  /// `out` [count, row_elements] f32, widened exactly.
   /// Errors   : kInvalidArgument (a row has no page, or the size is wrong), kDeviceFailed
   Status read_rows(Holder holder,
                    std::uint32_t plane,

@@ -173,7 +173,8 @@ RowsView Core::make_view(std::uint32_t index,
             .row_bytes = known.row_bytes,
             .parts = known.parts,
             .page_rows = known.page_rows,
-            .ring_rows = known.ring_rows};
+            .ring_rows = known.ring_rows,
+            .format = known.format};
       },
       planes_[plane]);
 }

@@ -209,6 +209,30 @@ std::byte const* Inspection::row_address(Holder holder,
          std::uint64_t{physical % known.page_rows} * known.row_bytes;
 }
 
+namespace {
+
+/// Reads `count` stored elements as f32.
+Status read_elements(
+    Device& device, Format format, std::byte const* from, std::uint64_t count, float* to) noexcept {
+  if (format == Format::kF32) {
+    return device.host_read(to, from, count * sizeof(float), Stream{});
+  }
+  constexpr std::uint32_t kPiece = 256;
+  std::byte piece[kPiece * sizeof(float)];
+  while (count != 0) {
+    auto const elements = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kPiece));
+    std::uint32_t const bytes = elements * element_bytes(format);
+    HOLDFAST_TRY(device.host_read(piece, from, bytes, Stream{}));
+    widen_elements(format, piece, elements, to);
+    from += bytes;
+    to += elements;
+    count -= elements;
+  }
+  return {};
+}
+
+}  // namespace
+
 Status Inspection::read_rows(Holder holder,
                              std::uint32_t plane,
                              std::uint32_t layer_index,
@@ -223,7 +247,7 @@ Status Inspection::read_rows(Holder holder,
   if (out.size() != std::uint64_t{count} * known.row_elements) {
     return no_such("out");
   }
-  std::uint32_t const part_elements = known.row_bytes / sizeof(float);
+  std::uint32_t const part_elements = known.part_elements();
   Device& device = core_->device(core_->device_of(plane, rank));
   float* to = out.data();
   for (std::uint32_t row = first, left = count; left != 0;) {  // first + count may overflow
@@ -235,13 +259,14 @@ Status Inspection::read_rows(Holder holder,
     // Rows of one page lie one after the other, part by part.
     std::uint32_t const run = std::min(left, known.page_rows - row % known.page_rows);
     if (known.parts == 1) {
-      HOLDFAST_TRY(device.host_read(to, base, std::uint64_t{run} * known.row_bytes, Stream{}));
-      to += std::size_t{run} * part_elements;
+      std::uint64_t const elements = std::uint64_t{run} * part_elements;
+      HOLDFAST_TRY(read_elements(device, known.format, base, elements, to));
+      to += elements;
     } else {
       for (std::uint32_t i = 0; i < run; ++i, base += known.row_bytes) {
         for (std::uint32_t part = 0; part < known.parts; ++part, to += part_elements) {
-          HOLDFAST_TRY(
-              device.host_read(to, base + part * known.strip_bytes, known.row_bytes, Stream{}));
+          HOLDFAST_TRY(read_elements(
+              device, known.format, base + part * known.strip_bytes, part_elements, to));
         }
       }
     }

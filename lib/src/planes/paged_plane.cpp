@@ -24,6 +24,8 @@ PlaneInfo PagedPlane::describe(Plan const& plan) const noexcept {
           .unit_tokens = known.unit_tokens,
           .row_elements = known.row_elements,
           .parts = known.parts,
+          .row_bytes = known.row_bytes,
+          .format = known.format,
           .page_rows = known.page_rows,
           .chunk_pages = plan.chunk_pages,
           .entries = known.entries,

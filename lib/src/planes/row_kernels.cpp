@@ -4,6 +4,7 @@
 #include "planes/row_kernels.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/mutants.hpp"
@@ -50,11 +51,28 @@ void declare_table_reads(RowsView const& view,
   });
 }
 
+std::uint32_t part_elements_of(RowsView const& view) noexcept {
+  return view.row_bytes / element_bytes(view.format);
+}
+
+void store_part(Format format, float const* from, std::uint32_t count, std::byte* to) noexcept {
+  if (format != Format::kF32 && HOLDFAST_MUTANT(kNarrowTruncates)) {
+    std::uint32_t const lost = format == Format::kF16 ? 0x1fffU : 0xffffU;  // f16: normal ones
+    for (std::uint32_t i = 0; i < count; ++i) {
+      float const cut = std::bit_cast<float>(std::bit_cast<std::uint32_t>(from[i]) & ~lost);
+      narrow_elements(format, &cut, 1, to + std::uint64_t{i} * element_bytes(format));
+    }
+    return;
+  }
+  narrow_elements(format, from, count, to);
+}
+
 void declare_row_writes(void const* raw, AccessSink& sink) noexcept {
   auto const& parameters = *static_cast<WriteRowsParameters const*>(raw);
   RowsView const& view = parameters.view;
   std::uint32_t const first = view.sequence->committed + parameters.first;
-  sink.read(parameters.source, std::uint64_t{parameters.count} * view.parts * view.row_bytes);
+  sink.read(parameters.source,
+            std::uint64_t{parameters.count} * view.parts * part_elements_of(view) * kF32Bytes);
   declare_table_reads(view, first, parameters.count, sink);
   for_each_run(view, first, parameters.count, [&](std::uint32_t row, std::uint32_t rows) {
     std::byte* const base = address_of(view, row);
@@ -68,7 +86,7 @@ void write_rows(void const* raw) noexcept {
   auto const& parameters = *static_cast<WriteRowsParameters const*>(raw);
   RowsView const& view = parameters.view;
   float const* source = parameters.source;
-  std::uint32_t const part_elements = view.row_bytes / kF32Bytes;
+  std::uint32_t const part_elements = part_elements_of(view);
   for_each_run(view,
                view.sequence->committed + parameters.first,
                parameters.count,
@@ -77,7 +95,7 @@ void write_rows(void const* raw) noexcept {
                  for (std::uint32_t i = 0; i < rows; ++i, base += view.row_bytes) {
                    for (std::uint32_t part = 0; part < view.parts;
                         ++part, source += part_elements) {
-                     std::memcpy(base + part * view.part_stride, source, view.row_bytes);
+                     store_part(view.format, source, part_elements, base + part * view.part_stride);
                    }
                  }
                });

@@ -13,7 +13,7 @@ namespace holdfast::internal::planes {
 /// address.
 struct WriteRowsParameters {
   RowsView view;
-  float const* source;  // [count, parts, row_bytes / 4], device memory
+  float const* source;  // [count, parts, elements of a part], device memory
   std::uint32_t first;  // open row, 0-based
   std::uint32_t count;
 };

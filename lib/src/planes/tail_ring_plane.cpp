@@ -32,6 +32,8 @@ PlaneInfo TailRingPlane::describe(Plan const& plan) const noexcept {
           .unit_tokens = 1,
           .row_elements = known.row_elements,
           .parts = known.parts,
+          .row_bytes = known.row_bytes,
+          .format = known.format,
           .page_rows = known.page_rows,
           .ring_rows = known.ring_rows,
           .entries = known.entries,

@@ -24,7 +24,7 @@ struct FieldChecker {
   }
   void sizes(char const* /*field*/, std::vector<std::uint32_t> const& /*values*/) {}
   void format(char const* field, Format format) {
-    if (answer && format != Format::kF32) {
+    if (answer && static_cast<std::uint32_t>(format) >= kFormatCount) {
       answer = rules.refuse(field, "is not a known format", static_cast<std::int64_t>(format));
     }
   }
@@ -148,6 +148,10 @@ char const* name_of(Format format) noexcept {
   switch (format) {
     case Format::kF32:
       return "f32";
+    case Format::kF16:
+      return "f16";
+    case Format::kBf16:
+      return "bf16";
   }
   return "unknown";
 }

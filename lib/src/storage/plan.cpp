@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/mutants.hpp"
 #include "storage/layout_check.hpp"
 #include "storage/step.hpp"
 
@@ -152,7 +153,8 @@ class Planner {
     for (; index < plan_.class_count; ++index) {
       ClassPlan const& known = plan_.classes[index];
       if (known.kind == rows.kind && known.row_elements == rows.elements &&
-          known.pool == rows.pool && shapes_[index] == rows.shape && known.stage == stage) {
+          known.pool == rows.pool && shapes_[index] == rows.shape && known.stage == stage &&
+          (known.format == rows.format || HOLDFAST_MUTANT(kFormatsShareClass))) {
         break;
       }
     }
@@ -176,7 +178,8 @@ class Planner {
       fresh.unit_tokens = rows.unit_tokens;
       fresh.row_elements = static_cast<std::uint32_t>(rows.elements);
       fresh.parts = rows.parts;
-      fresh.row_bytes = fresh.row_elements / rows.parts * kF32Bytes;
+      fresh.format = rows.format;
+      fresh.row_bytes = fresh.part_elements() * element_bytes(rows.format);
       fresh.ring_rows = rows.ring_rows;
       fresh.pool = rows.pool;
       fresh.key_width = rows.key_width;

@@ -37,7 +37,8 @@ struct ClassPlan {
   std::uint32_t unit_tokens;   // tokens that one row stands for
   std::uint32_t row_elements;  // of one layer, all parts
   std::uint32_t parts;         // strips of one layer
-  std::uint32_t row_bytes;     // of one part
+  Format format;               // in which elements are stored
+  std::uint32_t row_bytes;     // of one part, as it is stored
   std::uint32_t page_rows;     // 0 for the recurrent class
   std::uint32_t ring_rows;     // R, for rings
   std::uint32_t pool;          // for rings and pool keys
@@ -49,6 +50,9 @@ struct ClassPlan {
   std::uint64_t page_bytes;    // strips * strip_bytes; of one slot for the recurrent class
   std::uint64_t table_offset;  // bytes, in the device memory of each rank
   std::uint64_t arena_offset;  // bytes, likewise
+
+  /// Elements of one part of a row.
+  [[nodiscard]] std::uint32_t part_elements() const noexcept { return row_elements / parts; }
 };
 
 /// Which class holds a plane kind of one layer.

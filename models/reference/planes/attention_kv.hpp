@@ -13,8 +13,10 @@ struct AttentionKvReference {
 
   template <typename Shape>
   static void read(Spec const& spec, Shape& shape) {
-    shape.add_rows(
-        {.kind = PlaneKind::kAttentionKv, .elements = 2 * spec.heads * spec.head_dim, .parts = 2});
+    shape.add_rows({.kind = PlaneKind::kAttentionKv,
+                    .elements = 2 * spec.heads * spec.head_dim,
+                    .parts = 2,
+                    .format = spec.format});
   }
 };
 

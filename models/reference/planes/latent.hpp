@@ -13,7 +13,7 @@ struct LatentReference {
 
   template <typename Shape>
   static void read(Spec const& spec, Shape& shape) {
-    shape.add_rows({.kind = PlaneKind::kLatent, .elements = spec.width});
+    shape.add_rows({.kind = PlaneKind::kLatent, .elements = spec.width, .format = spec.format});
   }
 };
 

@@ -46,7 +46,7 @@ struct TokenRows {
                      HistoryView const& history,
                      std::uint32_t row,
                      float* out) noexcept {
-    make_row(shape, history.tokens[row], row, out);
+    make_stored_row(shape, history.tokens[row], row, out);
   }
 };
 

@@ -116,6 +116,39 @@ TEST_F(KernelTest, WriteRowsWrapsAroundARing) {
   EXPECT_EQ(at(5, 0), 2.0F);  // row 6 is physical row 0
 }
 
+TEST_F(KernelTest, WriteRowsNarrowsToTheFormatOfTheView) {
+  // Two rows of 2 parts of 2 elements: ties to both sides, a carry, and what only f16 rounds.
+  std::array<float, 8> const source = {257, 259, -511.0F, 2049, 2051, 1, 65520, 0x1p-25F};
+  for (auto const& [format, stored] :
+       {std::pair{Format::kF16,
+                  std::array<std::uint16_t, 8>{
+                      0x5c04, 0x5c0c, 0xdffc, 0x6800, 0x6802, 0x3c00, 0x7c00, 0x0000}},
+        {Format::kBf16, {0x4380, 0x4382, 0xc400, 0x4500, 0x4500, 0x3f80, 0x4780, 0x3300}}}) {
+    memory_.fill(kPattern);
+    mirror_.committed = 0;
+    RowsView narrow = view(2, 4, 0);
+    narrow.format = format;
+    WriteRowsParameters const parameters{
+        .view = narrow, .source = source.data(), .first = 0, .count = 2};
+    std::size_t next = 0;
+    kWriteRowsKernel.host(&parameters);
+    for (std::uint64_t const row : {0U, 1U}) {
+      for (std::uint64_t const part : {0U, 1U}) {
+        for (std::uint64_t const element : {0U, 1U}) {
+          std::uint16_t found = 0;
+          std::memcpy(&found,
+                      memory_.data() + 5 * std::size_t{128} + 16 + part * 8 + row * 4 + element * 2,
+                      sizeof found);
+          EXPECT_EQ(found, stored.at(next)) << name_of(format) << " element " << next;
+          ++next;
+        }
+      }
+    }
+    memory_.fill(kPattern);
+    expect_exact(kWriteRowsKernel, &parameters);
+  }
+}
+
 TEST_F(KernelTest, KeyIsTheWeightedMeanWithTheGateClamped) {
   mirror_.committed = 0;
   // [value | gate], one element each: weights 0 (clamped), 1 (clamped), 0.5 and 0.75.
@@ -319,7 +352,8 @@ void run_program(Cache& cache, std::uint32_t seed, std::uint32_t steps) {
 }
 
 TEST(DeclaredAccesses, EveryByteThatChangesWasDeclared) {
-  for (Layout const& layout : {attention_layout(), latent_layout(), hybrid_layout()}) {
+  for (Layout const& layout :
+       {attention_layout(), latent_layout(), hybrid_layout(), formats_layout()}) {
     for (std::uint32_t seed = 1; seed <= 6; ++seed) {
       DeclaringDevice device;
       auto cache = Cache::create(layout, device);

@@ -140,7 +140,7 @@ std::vector<Refusal> plane_refusals() {
       {"ZeroWidth", [](Layout& it) { latent(it).width = 0; }, 2, "latent.width"},
       {"LargeWidth", [](Layout& it) { latent(it).width = kTooLarge; }, 2, "latent.width"},
       {"UnknownLatentFormat",
-       [](Layout& it) { latent(it).format = static_cast<Format>(1); },
+       [](Layout& it) { latent(it).format = static_cast<Format>(kFormatCount); },
        2,
        "latent.format"},
       {"ZeroIndexWidth", [](Layout& it) { indexer(it).index_width = 0; }, 2, "indexer.index_width"},
@@ -290,6 +290,42 @@ TEST(Plan, EqualRowWidthsOfOtherHeadsAreOtherClasses) {
                                            {{AttentionKvSpec{.heads = 3, .head_dim = 2}}}}),
                              plan)));
   EXPECT_EQ(plan.class_count, 2U);
+}
+
+TEST(Plan, LayersOfOtherFormatsAreOtherClasses) {
+  Plan plan;
+  ASSERT_TRUE(IsOk(make_plan(formats_layout(), plan)));
+  std::vector<Format> formats;
+  for (std::uint32_t index = 0; index < plan.class_count; ++index) {
+    formats.push_back(plan.classes[index].format);
+  }
+  EXPECT_EQ(formats,
+            (std::vector{Format::kF16,     // attention KV of layer 0
+                         Format::kBf16,    // of layers 1 and 2
+                         Format::kBf16,    // latent rows of layer 0
+                         Format::kF32,     // of layer 1
+                         Format::kF16,     // of layer 2
+                         Format::kF32,     // pool keys
+                         Format::kF32}));  // tail ring
+  EXPECT_EQ(plan.classes[1].layer_count, 2U);
+}
+
+TEST(Plan, RowsTakeTheBytesOfTheirFormat) {
+  for (auto const& [format, bytes] :
+       {std::pair{Format::kF32, 12U}, {Format::kF16, 6U}, {Format::kBf16, 6U}}) {
+    Plan plan;
+    ASSERT_TRUE(
+        IsOk(make_plan(small_layout({{{LatentSpec{.width = 3, .format = format}}}}), plan)));
+    EXPECT_EQ(plan.classes[0].row_bytes, bytes) << name_of(format);
+    EXPECT_EQ(plan.classes[0].page_bytes, 2 * bytes) << name_of(format);
+  }
+}
+
+TEST(Format, EveryFormatHasItsName) {
+  EXPECT_STREQ(name_of(Format::kF32), "f32");
+  EXPECT_STREQ(name_of(Format::kF16), "f16");
+  EXPECT_STREQ(name_of(Format::kBf16), "bf16");
+  EXPECT_STREQ(name_of(static_cast<Format>(kFormatCount)), "unknown");
 }
 
 TEST(Plan, SizesAreTheWorstCaseWhenCapacityIsZero) {

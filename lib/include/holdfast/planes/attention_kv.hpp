@@ -30,6 +30,7 @@ struct AttentionKvSpec {
     sink(RowsDescription{.kind = PlaneKind::kAttentionKv,
                          .elements = 2 * std::uint64_t{heads} * head_dim,
                          .parts = 2,
+                         .format = format,
                          .shape = heads,
                          .split = true});
   }

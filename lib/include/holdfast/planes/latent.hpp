@@ -22,7 +22,7 @@ struct LatentSpec {
   [[nodiscard]] Status check(LayerRules const& /*rules*/) const noexcept { return {}; }
   template <typename Sink>
   void describe(Sink&& sink) const {
-    sink(RowsDescription{.kind = PlaneKind::kLatent, .elements = width});
+    sink(RowsDescription{.kind = PlaneKind::kLatent, .elements = width, .format = format});
   }
 };
 

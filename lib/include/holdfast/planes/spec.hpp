@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <holdfast/formats.hpp>
 #include <holdfast/result.hpp>
 #include <vector>
 
@@ -52,15 +53,6 @@ struct PlaneTrait {
 /// Rule of a kind.
 [[nodiscard]] PlaneRule rule_of(PlaneKind kind) noexcept;
 
-/// Element format of a plane.
-enum class Format : std::uint8_t { kF32 };
-
-/// Number of formats.
-inline constexpr std::uint32_t kFormatCount = 1;
-
-/// Name of a format as it is written in geometries and messages, e.g. "f32".
-[[nodiscard]] char const* name_of(Format format) noexcept;
-
 /// Largest value of any size field of a layout; keeps every byte count inside 63 bits.
 inline constexpr std::uint32_t kLargestSize = 1U << 24U;
 
@@ -70,6 +62,7 @@ struct RowsDescription {
   std::uint64_t elements = 0;     ///< of one row, all parts
   std::uint32_t parts = 1;        ///< equal parts of a row that are stored apart
   std::uint32_t unit_tokens = 1;  ///< tokens that one row stands for
+  Format format = Format::kF32;   ///< in which elements are stored
   std::uint32_t shape = 0;        ///< tells shapes of equal width apart; layers of one shape share
                                   ///< a plane class
   std::uint32_t ring_rows = 0;    ///< R of a ring
