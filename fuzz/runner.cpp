@@ -408,8 +408,8 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
 
 void Runner::evaluate(Check const& check, bool cheap, bool deep, ProgramResult& result) {
   auto const invariants = invariant::all_invariants();
+  invariant::Report own;
   for (std::uint32_t i = 0; i < invariants.size(); ++i) {
-    invariant::Report own;
     std::uint64_t evaluated = 0;
     if (cheap && invariants[i]->cheap != nullptr) {
       invariants[i]->cheap(check, own);
@@ -421,8 +421,11 @@ void Runner::evaluate(Check const& check, bool cheap, bool deep, ProgramResult& 
     }
     result.counts.checks += evaluated;
     result.counts.by_invariant[i] += evaluated;
-    for (invariant::Violation const& violation : own.violations()) {
-      report_.add(violation);
+    if (!own.is_clean()) {
+      for (invariant::Violation const& violation : own.violations()) {
+        report_.add(violation);
+      }
+      own.clear();
     }
   }
 }

@@ -3,6 +3,7 @@
 #include "invariants/check.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace holdfast::invariant {
@@ -25,6 +26,19 @@ std::uint32_t first_difference(float const* a, float const* b, std::uint32_t cou
     ++element;
   }
   return element;
+}
+
+/// Poison among visible bytes is FIRST's matter as well as that of who compares them. It is a NaN in
+/// every format, and the engine writes none.
+void add_poison(Report& report, float found, Violation const& like) {
+  if (std::isnan(found)) {
+    report.add({.id = "FIRST",
+                .plane = like.plane,
+                .layer = like.layer,
+                .position = like.position,
+                .holder = like.holder,
+                .text = "visible bytes were not written since their page or slot was free"});
+  }
 }
 
 std::string no_page_text(Check const& check,
@@ -124,18 +138,22 @@ bool check_rows(Check const& check,
         read ? first_difference(got.data(), want.data(), static_cast<std::uint32_t>(got.size()))
              : 0;
     auto const row = static_cast<std::uint32_t>(at / elements);
-    report.add({.id = id,
-                .plane = plane.info.name,
-                .layer = shape.layer,
-                .position = (std::int64_t{rows.first} + row) * plane.info.unit_tokens,
-                .holder = name.text(),
-                .text = read ? found_text(check.model,
-                                          shape,
-                                          "the row",
-                                          &got[std::size_t{row} * elements],
-                                          &want[std::size_t{row} * elements],
-                                          static_cast<std::uint32_t>(at % elements))
-                             : no_page_text(check, plane, history, rows)});
+    Violation violation{.id = id,
+                        .plane = plane.info.name,
+                        .layer = shape.layer,
+                        .position = (std::int64_t{rows.first} + row) * plane.info.unit_tokens,
+                        .holder = name.text(),
+                        .text = read ? found_text(check.model,
+                                                  shape,
+                                                  "the row",
+                                                  &got[std::size_t{row} * elements],
+                                                  &want[std::size_t{row} * elements],
+                                                  static_cast<std::uint32_t>(at % elements))
+                                     : no_page_text(check, plane, history, rows)};
+    if (read) {
+      add_poison(report, got[at], violation);
+    }
+    report.add(std::move(violation));
     return false;
   }
   return true;
@@ -214,6 +232,7 @@ bool check_state(Check const& check,
                        " accepted tokens: element " + std::to_string(element) + " is " +
                        std::to_string(got[offset + element]) + ", must be " +
                        std::to_string(history.state[offset + element]);
+      add_poison(report, got[offset + element], violation);
       break;
     }
   }

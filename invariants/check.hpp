@@ -127,7 +127,8 @@ struct Invariant {
 };
 
 /// Compares rows [first, last) of one plane, in its own unit, for one holder against the model;
-/// adds at most one violation under `id`. False when there was one.
+/// adds at most one violation under `id`, and one under FIRST when it is poison that is there. False
+/// when there was one.
 bool check_rows(Check const& check,
                 Report& report,
                 char const* id,
