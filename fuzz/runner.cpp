@@ -151,13 +151,10 @@ void Runner::bind_planes() {
   }
   for (std::uint32_t index = 0; index < planes_.size(); ++index) {
     invariant::PlaneBinding& plane = planes_[index];
-    bool const is_known = plane.info.base != nullptr;
     plane.info = inspection.plane(index);
-    if (is_known) {
-      continue;
-    }
     plane.index = index;
     plane.reference = model::AllReferences::find(plane.info.kind);
+    plane.model_planes.clear();  // a mutant may make other classes of the same layout
     for (std::uint32_t const layer : plane.info.layers) {
       if (plane.reference != nullptr) {
         plane.model_planes.push_back(model_.shape().find(plane.info.kind, layer));
