@@ -32,6 +32,11 @@ struct NameFinder {
   void operator()(char const* /*name*/, SequenceName& value) { add(value); }
   void operator()(char const* /*name*/, SnapshotName& value) { snapshot = value; }
   void operator()(char const* /*name*/, std::uint32_t& /*value*/) {}
+  void operator()(char const* /*name*/, model::StateMode& /*value*/) {}
+  template <typename T>
+  void operator()(char const* name, T& value, T const& /*fallback*/) {
+    (*this)(name, value);
+  }
   void operator()(char const* /*name*/, model::StepParts& items) {
     for (model::StepPart const& item : items) {
       if (item.deed != model::StepDeed::kPad) {
@@ -223,7 +228,9 @@ bool Runner::find_entry(Check const& check,
   }
   if (entry == count) {
     auto const open = check.inspection.open_pages(holder.index, plane);
-    return std::find(open.begin(), open.end(), place.page) != open.end();
+    bool const is_open = std::find(open.begin(), open.end(), place.page) != open.end();
+    place.open = has_slot && is_open && check.inspection.page_references(plane, place.page) == 1;
+    return is_open;
   }
   place.entry = entry;
   place.alone = check.inspection.page_references(plane, place.page) == 1 &&
@@ -269,27 +276,25 @@ std::uint32_t Runner::owner_of(Check const& check, invariant::Place& place) cons
   return owner;
 }
 
-/// Gives each written place to the subject whose it is; what is nobody's goes to the last one.
-/// Pages are looked for where the tables are while the rows are open.
+/// Gives each place that was written since the last call to the subject whose it is; what is
+/// nobody's goes to the last one. Pages are looked for where the tables are now: a step is looked
+/// at while its rows are open, and again at its end.
 void Runner::note_places(Check const& check) {
   places_.clear();
   for (model::ByteRange const& range : recorder_.writes()) {
     invariant::add_place(planes_, range, places_);
   }
-  for (std::uint32_t i = 0; i < subject_count_; ++i) {
-    subjects_[i].places.clear();
-  }
+  recorder_.clear_writes();
   for (invariant::Place& place : places_) {
     if (subject_count_ != 0) {
       subjects_[owner_of(check, place)].places.push_back(place);
     }
   }
-  places_noted_ = true;
 }
 
 void Runner::note_touched(Check& check, std::uint32_t position_before) const {
   if (!check.subject || !check.got.ok || !check.want.ok || !model_.sequence(*check.subject).live ||
-      model_.sequence(*check.subject).open.open) {
+      model_.sequence(*check.subject).open.open || model_.sequence(*check.subject).tainted) {
     return;
   }
   check.touched = true;
@@ -315,11 +320,11 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   subject_count_ = names.count;
   for (std::uint32_t i = 0; i < names.count; ++i) {
     subjects_[i].name = names.sequences[i];
+    subjects_[i].places.clear();
     note_before(check, subjects_[i]);
   }
   model_.set_operation(index);
   recorder_.clear();
-  places_noted_ = false;
   system_->set_observer([&] {
     note_now(check);
     note_places(check);
@@ -332,9 +337,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
       },
       op);
   note_now(check);
-  if (!places_noted_) {
-    note_places(check);
-  }
+  note_places(check);
 
   text_.clear();
   model::print_op(op, text_);
@@ -480,10 +483,12 @@ void Runner::digest_visible(ProgramResult& result) {
     static_cast<void>(
         check.inspection.read_state(holder, {bytes_.data() + at, model_.shape().state_elements}));
   };
-  invariant::for_each_sequence(check,
-                               [&](SequenceName, Holder holder, model::History const& history) {
-                                 read_holder(holder, history);
-                               });
+  invariant::for_each_sequence(
+      check, [&](SequenceName name, Holder holder, model::History const& history) {
+        if (!model_.sequence(name).tainted) {
+          read_holder(holder, history);
+        }
+      });
   invariant::for_each_snapshot(check,
                                [&](SnapshotName, Holder holder, model::History const& history) {
                                  read_holder(holder, history);

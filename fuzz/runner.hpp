@@ -121,7 +121,6 @@ class Runner {
   std::vector<invariant::PlaneBinding> planes_;
   std::array<Subject, model::kStepItemLimit> subjects_;
   std::uint32_t subject_count_ = 0;
-  bool places_noted_ = false;
   std::vector<invariant::Place> places_;
   invariant::Report report_;
   std::vector<model::AnyOp> ops_;

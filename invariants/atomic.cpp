@@ -7,7 +7,7 @@ namespace {
 
 bool is_same(PlaneState const& a, PlaneState const& b) {
   return a.length == b.length && a.sealed == b.sealed && a.lo == b.lo && a.pages == b.pages &&
-         a.chunks == b.chunks && a.slot == b.slot;
+         a.chunks == b.chunks && a.slot == b.slot && a.read_slot == b.read_slot;
 }
 
 /// Whose row the plane of the operation's sequence has too many or lacks.

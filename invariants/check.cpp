@@ -189,7 +189,7 @@ void check_all_rows(Check const& check,
   for_each_sequence(
       check, [&](model::SequenceName name, Holder holder, model::History const& history) {
         for (PlaneBinding const& plane : check.planes) {
-          if (report.is_clean() && is_mine(plane)) {
+          if (report.is_clean() && is_mine(plane) && !check.model.sequence(name).tainted) {
             std::uint32_t const last =
                 plane.units(static_cast<std::uint32_t>(history.tokens.size()));
             check_rows(check, report, id, plane, holder, label(name), history, {0, last});

@@ -70,6 +70,7 @@ struct Place {
   // In the table of the operation's sequence, from the page on that may be written:
   std::uint32_t entry = UINT32_MAX;  // UINT32_MAX: the page is not there
   bool alone = false;                // nobody else holds the page or its chunk
+  bool open = false;                 // a state slot that only the open handle held when it wrote
 };
 
 /// Everything a check may read.

@@ -32,7 +32,11 @@ void check_mirror(Check const& check, Report& report, model::SequenceName name) 
   auto const mirror = check.inspection.mirror(holder.index);
   std::uint32_t slot = 0;
   for (PlaneBinding const& plane : check.planes) {
-    slot = std::max(slot, check.inspection.state(holder, plane.index).slot);
+    // In place a kernel reads the copy that it writes, where there is one.
+    auto const open = check.inspection.open_pages(holder.index, plane.index);
+    bool const copied = plane.reference == nullptr && !open.empty() &&
+                        check.model.sequence(name).open.mode == model::StateMode::kInPlace;
+    slot = std::max(slot, copied ? open.front() : check.inspection.state(holder, plane.index).slot);
   }
   if (mirror && mirror->committed == sequence.position && mirror->open == sequence.open_rows &&
       mirror->generation == sequence.generation && mirror->read_slot == slot) {
@@ -44,7 +48,9 @@ void check_mirror(Check const& check, Report& report, model::SequenceName name) 
               .text = "the device's record says " + std::to_string(mirror ? mirror->committed : 0) +
                       " committed and " + std::to_string(mirror ? mirror->open : 0) +
                       " open rows, the host " + std::to_string(sequence.position) + " and " +
-                      std::to_string(sequence.open_rows)});
+                      std::to_string(sequence.open_rows) + "; it reads slot " +
+                      std::to_string(mirror ? mirror->read_slot : 0) + ", must read " +
+                      std::to_string(slot)});
 }
 
 void check_sequence(Check const& check, Report& report, model::SequenceName name) {
@@ -67,14 +73,16 @@ void check_sequence(Check const& check, Report& report, model::SequenceName name
 void cheap(Check const& check, Report& report) {
   if (check.touched) {
     check_sequence(check, report, *check.subject);
-  } else if (check.subject && check.model.sequence(*check.subject).live) {
+  } else if (check.subject && check.model.sequence(*check.subject).live &&
+             !check.model.sequence(*check.subject).tainted) {
     check_mirror(check, report, *check.subject);  // a handle is open, or nothing has changed
   }
 }
 
 void deep(Check const& check, Report& report) {
   for_each_sequence(check, [&](model::SequenceName name, Holder, model::History const&) {
-    if (report.is_clean() && !check.model.sequence(name).open.open) {
+    if (report.is_clean() && !check.model.sequence(name).open.open &&
+        !check.model.sequence(name).tainted) {
       check_sequence(check, report, name);
     }
   });

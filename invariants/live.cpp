@@ -35,6 +35,7 @@ struct Opened {
   std::uint32_t position;
   std::uint32_t rows;
   bool round;
+  model::StateMode mode;
 };
 
 /// Calls `visit(opened)` for each begin of the operation.
@@ -44,15 +45,18 @@ void for_each_begin(Check const& check, Visit visit) {
     return check.model.sequence(name).live ? check.model.position(name) : 0;
   };
   if (auto const* const append = std::get_if<model::AppendOp>(check.op)) {
-    visit(Opened{position(append->sequence), append->count, false});
+    visit(Opened{position(append->sequence), append->count, false, append->mode});
   } else if (auto const* const begin = std::get_if<model::BeginOp>(check.op)) {
-    visit(Opened{position(begin->sequence), begin->count, false});
+    visit(Opened{position(begin->sequence), begin->count, false, begin->mode});
   } else if (auto const* const verify = std::get_if<model::VerifyOp>(check.op)) {
-    visit(Opened{position(verify->sequence), verify->count, true});
+    visit(Opened{position(verify->sequence), verify->count, true, verify->mode});
   } else if (auto const* const step = std::get_if<model::StepOp>(check.op)) {
     for (model::StepPart const& item : step->items) {
       if (item.deed != model::StepDeed::kPad) {
-        visit(Opened{position(item.sequence), item.rows, item.deed == model::StepDeed::kVerify});
+        visit(Opened{position(item.sequence),
+                     item.rows,
+                     item.deed == model::StepDeed::kVerify,
+                     item.mode});
       }
     }
   }
@@ -62,7 +66,8 @@ void for_each_begin(Check const& check, Visit visit) {
 /// a page; else one more, for the page that may have to be copied.
 std::uint32_t most_needed(PlaneBinding const& plane, Opened const& opened) noexcept {
   if (plane.info.page_rows == 0) {
-    return opened.round ? opened.rows : 1;
+    bool const has_columns = opened.round && opened.mode == model::StateMode::kFresh;
+    return has_columns ? opened.rows : std::min(opened.rows, 1U);
   }
   if (plane.info.ring_rows != 0) {
     std::uint32_t const offset = opened.position % plane.info.page_rows;

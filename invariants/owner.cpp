@@ -19,10 +19,31 @@ void add(Check const& check, Report& report, Place const& place, std::string con
               .text = text});
 }
 
+/// Whether the operation appends to its sequence in place.
+bool appends_in_place(Check const& check) {
+  using model::StateMode;
+  if (auto const* const op = std::get_if<model::AppendOp>(check.op)) {
+    return op->mode == StateMode::kInPlace;
+  }
+  if (auto const* const op = std::get_if<model::BeginOp>(check.op)) {
+    return op->mode == StateMode::kInPlace;
+  }
+  if (auto const* const op = std::get_if<model::StepOp>(check.op)) {
+    return std::any_of(op->items.begin(), op->items.end(), [&](model::StepPart const& part) {
+      return part.deed == model::StepDeed::kAppend && part.sequence == *check.subject &&
+             part.mode == StateMode::kInPlace;
+    });
+  }
+  return false;
+}
+
 /// Whether a slot was free before, or belongs to the subject's open handle, and nobody else's
-/// state.
+/// state. Only an in-place append may write the slot that it starts from.
 bool may_write_slot(Check const& check, Place const& place, std::string& why) {
   std::uint32_t const index = place.plane->index;
+  if (place.open) {
+    return true;  // what has become of it since does not count
+  }
   if (check.inspection.page_references(index, place.page) == 1) {
     auto const open = check.inspection.open_pages(check.holder(*check.subject).index, index);
     bool const fresh = !check.before.live || check.before.planes[index].slot != place.page;
@@ -45,7 +66,8 @@ bool may_write_slot(Check const& check, Place const& place, std::string& why) {
       why = "the state of " + name_of(name);
     }
   });
-  if (check.before.live && check.before.planes[index].slot == place.page) {
+  if (check.before.live && check.before.planes[index].slot == place.page &&
+      !appends_in_place(check)) {
     allowed = false;
     why = "the state that an open handle starts from";
   }

@@ -31,6 +31,9 @@ inline constexpr std::uint32_t kStepItemLimit = 6;
 /// What an item of a step does.
 enum class StepDeed : std::uint8_t { kAppend, kVerify, kPad };
 
+/// What a handle does to the recurrent state: the mode of an append, the kind of a round.
+enum class StateMode : std::uint8_t { kFresh, kInPlace };
+
 /// One item of a step: what it opens, and what it keeps in the end.
 struct StepPart {
   StepDeed deed = StepDeed::kPad;
@@ -38,6 +41,7 @@ struct StepPart {
   std::uint32_t rows = 0;
   std::uint32_t keep = 0;  // of an append its rows or 0
   Token token = 1;         // of its first row; not of padding
+  StateMode mode = StateMode::kFresh;
   friend bool operator==(StepPart const&, StepPart const&) = default;
 };
 

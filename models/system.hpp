@@ -33,7 +33,9 @@ class System {
   /// kept.
   virtual Observation step(StepParts const& items, WriteStyle style) = 0;
   virtual Observation commit(SequenceName name) = 0;
+  /// Success is 0 when the drop was exact, 1 when it lost the state.
   virtual Observation drop(SequenceName name) = 0;
+  /// Rows that the round advises to append again are appended at once.
   virtual Observation accept(SequenceName name, std::uint32_t keep) = 0;
   virtual Observation snapshot(SequenceName name, SnapshotName snapshot) = 0;
   virtual Observation drop_snapshot(SnapshotName snapshot) = 0;

@@ -27,6 +27,9 @@ void append_number(std::string& text, std::uint32_t value) {
 /// Names of what an item of a step does, in the order of StepDeed.
 constexpr char const* kDeeds[] = {"append", "verify", "pad"};
 
+/// Names of what a handle does to the state, in the order of StateMode.
+constexpr char const* kStateModes[] = {"fresh", "inplace"};
+
 /// Prints fields as " name=value".
 struct FieldPrinter {
   std::string& text;
@@ -34,6 +37,19 @@ struct FieldPrinter {
   void operator()(char const* name, std::uint32_t& value) const { print(name, "", value); }
   void operator()(char const* name, SequenceName& value) const { print(name, "s", value.value); }
   void operator()(char const* name, SnapshotName& value) const { print(name, "h", value.value); }
+  void operator()(char const* name, StateMode& value) const {
+    text += ' ';
+    text += name;
+    text += '=';
+    text += kStateModes[static_cast<std::uint32_t>(value)];
+  }
+  /// A field with a default is printed only when it differs.
+  template <typename T>
+  void operator()(char const* name, T& value, T const& fallback) const {
+    if (!(value == fallback)) {
+      (*this)(name, value);
+    }
+  }
   void operator()(char const* name, StepParts& items) const {
     text += ' ';
     text += name;
@@ -56,6 +72,10 @@ struct FieldPrinter {
       append_number(text, part.keep);
       text += ':';
       append_number(text, part.token);
+    }
+    if (part.mode != StateMode::kFresh) {
+      text += ':';
+      text += kStateModes[static_cast<std::uint32_t>(part.mode)];
     }
   }
   void print(char const* name, char const* prefix, std::uint32_t value) const {
@@ -101,6 +121,11 @@ class LineReader {
     }
   }
   [[nodiscard]] std::size_t start() const { return start_; }
+  /// Whether the next word starts like this; takes nothing.
+  [[nodiscard]] bool next_is(std::string_view start) {
+    skip_spaces();
+    return line_.substr(at_, start.size()) == start;
+  }
   std::uint32_t number(std::string_view text, std::size_t column, char const* field) const {
     std::uint32_t value = 0;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -129,6 +154,19 @@ struct FieldParser {
   void operator()(char const* name, SnapshotName& value) const {
     value.value = read_name(name, "h");
   }
+  void operator()(char const* name, StateMode& value) const {
+    std::string_view const text = value_of(name, "");
+    value = read_mode(text, reader.start() + std::string_view{name}.size() + 1);
+  }
+  /// A field with a default may be missing.
+  template <typename T>
+  void operator()(char const* name, T& value, T const& fallback) const {
+    if (reader.next_is(std::string{name} + "=")) {
+      (*this)(name, value);
+    } else {
+      value = fallback;
+    }
+  }
 
   void operator()(char const* name, StepParts& items) const {
     std::string_view rest = value_of(name, "");
@@ -151,7 +189,21 @@ struct FieldParser {
     }
   }
 
-  /// "append:s0:rows:keep:token", "verify:s0:rows:keep:token" or "pad:rows".
+  StateMode read_mode(std::string_view text, std::size_t column) const {
+    std::uint32_t mode = 0;
+    std::string known;
+    while (mode < std::size(kStateModes) && text != kStateModes[mode]) {
+      known += (mode == 0 ? "" : ", ") + std::string{kStateModes[mode]};
+      ++mode;
+    }
+    if (mode == std::size(kStateModes)) {
+      reader.fail(column, quoted(text) + " is no mode (known: " + known + ")");
+    }
+    return static_cast<StateMode>(mode);
+  }
+
+  /// "append:s0:rows:keep:token", "verify:s0:rows:keep:token" or "pad:rows"; the first two may end
+  /// in ":mode".
   StepPart read_part(std::string_view text, std::size_t column) const {
     StepPart part;
     std::string_view const deed = next_piece(text, column);
@@ -183,6 +235,11 @@ struct FieldParser {
       std::string_view const number = next_piece(text, column);
       *numbers[i] = reader.number(number, column, names[i]);
       column += number.size() + 1;
+    }
+    if (!is_pad && !text.empty()) {
+      std::string_view const mode = next_piece(text, column);
+      part.mode = read_mode(mode, column);
+      column += mode.size() + 1;
     }
     if (!text.empty()) {
       reader.fail(column, "unexpected " + quoted(text) + " in an item");

@@ -9,6 +9,9 @@
 //   create sequence=s0
 //   append sequence=s0 rows=5 token=1 piece=0 view=0
 //
+// Fields that have a default are printed only when they differ from it, and may be missing: what an
+// operation learns later changes no trace that exists.
+//
 // Lines that are empty or start with '#' are skipped, and kept when they stand before the version
 // line.
 #pragma once

@@ -2,6 +2,8 @@
 // Operations onto the library's calls.
 #include "models/engine/holdfast_system.hpp"
 
+#include <numeric>
+
 #include "models/input_error.hpp"
 
 namespace holdfast::model {
@@ -9,6 +11,20 @@ namespace {
 
 Observation observe(Status const& status, std::uint32_t value = 0) {
   return status ? Observation::success(value) : Observation::failure(status.error().code);
+}
+
+AppendMode append_mode(StateMode mode) {
+  return mode == StateMode::kInPlace ? AppendMode::kInPlace : AppendMode::kOutOfPlace;
+}
+
+RoundKind round_kind(StateMode mode) {
+  return mode == StateMode::kInPlace ? RoundKind::kInPlace : RoundKind::kColumns;
+}
+
+std::vector<Token> tokens_of(Token first, std::uint32_t count) {
+  std::vector<Token> tokens(count);
+  std::iota(tokens.begin(), tokens.end(), first);
+  return tokens;
 }
 
 }  // namespace
@@ -43,12 +59,9 @@ Observation HoldfastSystem::begin(SequenceName name,
     return Observation::failure(position.error().code);
   }
   Status wrote;
-  std::vector<Token> tokens(written);
-  for (std::uint32_t i = 0; i < written; ++i) {
-    tokens[i] = token + i;
-  }
+  std::vector<Token> tokens = tokens_of(token, written);
   if (round) {
-    auto handle = named.sequence.verify(rows);
+    auto handle = named.sequence.verify(rows, {}, round_kind(style.mode));
     if (!handle) {
       return Observation::failure(handle.error().code);
     }
@@ -56,7 +69,7 @@ Observation HoldfastSystem::begin(SequenceName name,
     named.round.emplace(std::move(*handle));
     wrote = engine_.write(*named.round, *position, tokens, 0, written, style);
   } else {
-    auto handle = named.sequence.append(rows);
+    auto handle = named.sequence.append(rows, {}, append_mode(style.mode));
     if (!handle) {
       return Observation::failure(handle.error().code);
     }
@@ -66,6 +79,7 @@ Observation HoldfastSystem::begin(SequenceName name,
   }
   named.position = *position;
   named.tokens = std::move(tokens);
+  named.mode = style.mode;
   return observe(wrote, rows);
 }
 
@@ -82,6 +96,7 @@ Observation HoldfastSystem::rewrite(
   for (std::uint32_t i = 0; i < count; ++i) {
     named.tokens[first + i] = token + i;
   }
+  style.mode = named.mode;
   Status const wrote =
       engine_.write(*named.round, named.position, named.tokens, first, count, style);
   if (!wrote) {
@@ -102,6 +117,8 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
       continue;
     }
     list[i].kind = part.deed == StepDeed::kVerify ? StepKind::kVerify : StepKind::kAppend;
+    list[i].append_mode = append_mode(part.mode);
+    list[i].round_kind = round_kind(part.mode);
     list[i].sequence = &names_[part.sequence.value].sequence;
     if (auto const position = list[i].sequence->position(); position) {
       positions[i] = *position;
@@ -124,10 +141,8 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
     if (part.deed == StepDeed::kPad) {
       continue;
     }
-    std::vector<Token> tokens(part.rows);
-    for (std::uint32_t row = 0; row < part.rows; ++row) {
-      tokens[row] = part.token + row;
-    }
+    std::vector<Token> const tokens = tokens_of(part.token, part.rows);
+    style.mode = part.mode;
     StepRows rows{*step, i, part.deed == StepDeed::kVerify};
     if (Status const wrote = engine_.write(rows, positions[i], tokens, 0, part.rows, style);
         !wrote) {
@@ -143,9 +158,28 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
   }
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < items.count; ++i) {
-    kept += accepted[i].committed;
+    std::uint32_t const again = accepted[i].rows_to_append;
+    kept += accepted[i].committed + again;
+    if (again != 0) {
+      if (Status const appended =
+              append_again(*list[i].sequence, positions[i], tokens_of(items.parts[i].token, again));
+          !appended) {
+        return Observation::failure(appended.error().code);
+      }
+    }
   }
   return Observation::success(kept);
+}
+
+/// Appends rows that an in-place round kept but did not commit.
+Status HoldfastSystem::append_again(Sequence& sequence,
+                                    std::uint32_t position,
+                                    std::span<Token const> tokens) {
+  auto const rows = static_cast<std::uint32_t>(tokens.size());
+  auto handle = sequence.append(rows);
+  HOLDFAST_TRY(handle);
+  HOLDFAST_TRY(engine_.write(*handle, position, tokens, 0, rows, {}));
+  return handle->commit();
 }
 
 /// Whether the step's device array names the sequence of every row, and 0 for padding.
@@ -179,7 +213,18 @@ Observation HoldfastSystem::drop(SequenceName name) {
   if (named.round) {
     return observe(named.round->drop());
   }
-  return named.append ? observe(named.append->drop()) : Observation::failure(ErrorCode::kStale);
+  if (!named.append) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  auto const exact = named.append->drop_is_exact();
+  if (Status const dropped = named.append->drop(); !dropped) {
+    return Observation::failure(dropped.error().code);
+  }
+  bool const tainted = inspect().sequence(named.sequence.id().index).tainted;
+  if (!exact || tainted == *exact) {
+    return Observation::failure(ErrorCode::kDeviceFailed);  // never an answer of the model
+  }
+  return Observation::success(tainted ? 1 : 0);
 }
 
 Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
@@ -188,8 +233,18 @@ Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
     return Observation::failure(ErrorCode::kStale);
   }
   auto const accepted = named.round->accept(keep);
-  return accepted ? Observation::success(accepted->committed)
-                  : Observation::failure(accepted.error().code);
+  if (!accepted) {
+    return Observation::failure(accepted.error().code);
+  }
+  std::uint32_t const again = accepted->rows_to_append;
+  if (again != 0) {
+    if (Status const appended =
+            append_again(named.sequence, named.position, std::span{named.tokens}.first(again));
+        !appended) {
+      return Observation::failure(appended.error().code);
+    }
+  }
+  return Observation::success(accepted->committed + again);
 }
 
 Observation HoldfastSystem::snapshot(SequenceName name, SnapshotName snapshot) {

@@ -58,6 +58,9 @@ class HoldfastSystem final : public System {
 
  private:
   [[nodiscard]] bool names_rows(Step const& step, StepParts const& items) const;
+  [[nodiscard]] Status append_again(Sequence& sequence,
+                                    std::uint32_t position,
+                                    std::span<Token const> tokens);
 
   struct Named {
     Sequence sequence;
@@ -65,6 +68,7 @@ class HoldfastSystem final : public System {
     std::optional<Round> round;
     std::uint32_t position = 0;  // of the open handle's first row
     std::vector<Token> tokens;   // of its rows that are written
+    StateMode mode = StateMode::kFresh;
   };
 
   std::vector<Named> names_;         // [kNameLimit]

@@ -66,8 +66,8 @@ void make_rows(void const* raw) noexcept {
 
 Kernel const kRowsKernel{"toy.rows", sizeof(RowsParameters), &declare_rows, &make_rows};
 
-/// States of all layers over open rows [first, count): an append ends in write slot 0, a round
-/// fills columns.
+/// States of all layers over open rows [first, count): a round fills columns; anything else ends in
+/// write slot 0, which in place is the slot that is read.
 struct StateParameters {
   StateShape const* shapes;  // [layers]
   StateView const* views;    // [layers]; one sequence and one slot arena
@@ -75,11 +75,16 @@ struct StateParameters {
   std::uint32_t layers;
   std::uint32_t first;
   std::uint32_t count;
-  bool round;
+  bool columns;
+  bool again;  // in place: the state has advanced already, so start from the base
 };
 
 float* state_of(StateView const& view, std::uint32_t slot) noexcept {
   return reinterpret_cast<float*>(view.slots + slot * view.slot_bytes + view.conv_offset);
+}
+
+std::uint32_t first_slot(StateParameters const& parameters) noexcept {
+  return parameters.again ? parameters.views[0].base_slot : parameters.views[0].sequence->read_slot;
 }
 
 void declare_states(void const* raw, AccessSink& sink) noexcept {
@@ -91,9 +96,9 @@ void declare_states(void const* raw, AccessSink& sink) noexcept {
   for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
     bytes += parameters.shapes[layer].elements() * sizeof(float);
   }
-  sink.read(state_of(parameters.views[0], mirror.read_slot), bytes);
-  std::uint32_t const first = parameters.round ? parameters.first : 0;
-  std::uint32_t const last = parameters.round ? parameters.count : 1;
+  sink.read(state_of(parameters.views[0], first_slot(parameters)), bytes);
+  std::uint32_t const first = parameters.columns ? parameters.first : 0;
+  std::uint32_t const last = parameters.columns ? parameters.count : 1;
   if (first != 0) {
     sink.read(state_of(parameters.views[0], mirror.write_slot[first - 1]), bytes);
   }
@@ -106,10 +111,10 @@ void run_layer(StateParameters const& parameters, std::uint32_t layer) noexcept 
   StateShape const& shape = parameters.shapes[layer];
   StateView const& view = parameters.views[layer];
   SequenceMirror const& mirror = *view.sequence;
-  if (!parameters.round) {
+  if (!parameters.columns) {
     advance_state(shape,
                   {parameters.tokens, parameters.count},
-                  state_of(view, mirror.read_slot),
+                  state_of(view, first_slot(parameters)),
                   state_of(view, mirror.write_slot[0]));
     return;
   }
@@ -235,7 +240,8 @@ Status ToyEngine::write(Handle& handle,
                                    .layers = static_cast<std::uint32_t>(shape_.states.size()),
                                    .first = first,
                                    .count = static_cast<std::uint32_t>(tokens.size()),
-                                   .round = is_round(handle)};
+                                   .columns = is_round(handle) && style.mode == StateMode::kFresh,
+                                   .again = style.again && style.mode == StateMode::kInPlace};
   return device_.launch(kStatesKernel, &parameters, Stream{});
 }
 

@@ -16,6 +16,8 @@ namespace holdfast::model {
 struct WriteStyle {
   std::uint32_t piece = 0;  // rows of one write call; 0: all at once
   bool view = false;        // through views, where a plane has them
+  bool again = false;       // rows of a round that may have been written before
+  StateMode mode = StateMode::kFresh;
 };
 
 /// One item of a step, with the calls of an Append or Round.
@@ -40,8 +42,8 @@ class ToyEngine {
   ToyEngine& operator=(ToyEngine const&) = delete;
   ~ToyEngine();
 
-  /// Writes open rows [first, first + count) of `tokens` into every plane; state columns from
-  /// `first` on are computed anew for all of `tokens`. Handle is Append, Round or StepRows;
+  /// Writes open rows [first, first + count) of `tokens` into every plane; states are computed anew
+  /// for all of `tokens`, columns from `first` on. Handle is Append, Round or StepRows;
   /// position is that of open row 0.
   template <typename Handle>
   Status write(Handle& handle,

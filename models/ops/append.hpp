@@ -7,7 +7,7 @@
 
 namespace holdfast::model {
 
-/// append sequence=s0 rows=5 token=1 piece=0 view=0
+/// append sequence=s0 rows=5 token=1 piece=0 view=0 mode=inplace
 struct AppendOp {
   static constexpr char const* kName = "append";
   SequenceName sequence;
@@ -15,18 +15,19 @@ struct AppendOp {
   Token token = 0;
   std::uint32_t piece = 0;
   std::uint32_t view = 0;
+  StateMode mode = StateMode::kFresh;
 
   [[nodiscard]] bool precondition(Model const& model) const {
     return model.sequence(sequence).created && are_sane(count, token);
   }
   Observation apply(Model& model, Observation const& got) const {
-    Observation const opened =
-        model.begin(sequence, false, count, count, token, got.is(ErrorCode::kExhausted), view != 0);
+    Observation const opened = model.begin(
+        sequence, false, count, count, token, got.is(ErrorCode::kExhausted), view != 0, mode);
     return opened.ok ? model.commit(sequence) : opened;
   }
   Observation run(System& system) const {
-    Observation const opened =
-        system.begin(sequence, false, count, count, token, {.piece = piece, .view = view != 0});
+    Observation const opened = system.begin(
+        sequence, false, count, count, token, {.piece = piece, .view = view != 0, .mode = mode});
     return opened.ok ? system.commit(sequence) : opened;
   }
   static std::optional<AppendOp> generate(GenerateContext const& context) {
@@ -42,7 +43,8 @@ struct AppendOp {
                     rows,
                     context.model.next_token(),
                     pick_piece(context.source),
-                    context.source.one_in(4) ? 1U : 0U};
+                    context.source.one_in(4) ? 1U : 0U,
+                    pick_mode(context)};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -51,6 +53,7 @@ struct AppendOp {
     visit("token", token);
     visit("piece", piece);
     visit("view", view);
+    visit("mode", mode, StateMode::kFresh);
   }
   [[nodiscard]] std::uint32_t rows() const { return count; }
 };

@@ -7,7 +7,7 @@
 
 namespace holdfast::model {
 
-/// begin sequence=s0 rows=5 written=5 token=1 piece=0 view=0
+/// begin sequence=s0 rows=5 written=5 token=1 piece=0 view=0 mode=inplace
 struct BeginOp {
   static constexpr char const* kName = "begin";
   SequenceName sequence;
@@ -16,17 +16,18 @@ struct BeginOp {
   Token token = 0;
   std::uint32_t piece = 0;
   std::uint32_t view = 0;
+  StateMode mode = StateMode::kFresh;
 
   [[nodiscard]] bool precondition(Model const& model) const {
     return model.sequence(sequence).created && written <= count && are_sane(count, token);
   }
   Observation apply(Model& model, Observation const& got) const {
     return model.begin(
-        sequence, false, count, written, token, got.is(ErrorCode::kExhausted), view != 0);
+        sequence, false, count, written, token, got.is(ErrorCode::kExhausted), view != 0, mode);
   }
   Observation run(System& system) const {
     return system.begin(
-        sequence, false, count, written, token, {.piece = piece, .view = view != 0});
+        sequence, false, count, written, token, {.piece = piece, .view = view != 0, .mode = mode});
   }
   static std::optional<BeginOp> generate(GenerateContext const& context) {
     auto const name = pick_sequence(context, SequenceWish::kAtRest);
@@ -44,7 +45,8 @@ struct BeginOp {
                    written,
                    context.model.next_token(),
                    pick_piece(source),
-                   source.one_in(4) ? 1U : 0U};
+                   source.one_in(4) ? 1U : 0U,
+                   pick_mode(context)};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -54,6 +56,7 @@ struct BeginOp {
     visit("token", token);
     visit("piece", piece);
     visit("view", view);
+    visit("mode", mode, StateMode::kFresh);
   }
   [[nodiscard]] std::uint32_t rows() const { return written; }
 };

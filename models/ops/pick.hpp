@@ -28,7 +28,7 @@ enum class SequenceWish : std::uint8_t { kAtRest, kOpen, kOpenAppend, kOpenRound
 inline bool suits(ModelSequence const& sequence, SequenceWish wish) noexcept {
   switch (wish) {
     case SequenceWish::kAtRest:
-      return !sequence.open.open;
+      return !sequence.open.open && !sequence.tainted;
     case SequenceWish::kOpen:
       return sequence.open.open;
     case SequenceWish::kOpenAppend:
@@ -101,6 +101,12 @@ inline bool are_sane(std::uint32_t rows, Token token) noexcept {
 /// Rows of one write call: mostly all at once.
 inline std::uint32_t pick_piece(Source& source) noexcept {
   return source.one_in(4) ? source.between(1, 5) : 0;
+}
+
+/// What a handle does to the state: out of place as often as in place, where there is a state.
+inline StateMode pick_mode(GenerateContext const& context) noexcept {
+  std::uint32_t const rate = context.model.shape().states.empty() ? kNonsenseRate : 2;
+  return context.source.one_in(rate) ? StateMode::kInPlace : StateMode::kFresh;
 }
 
 /// Rows left of a live sequence.

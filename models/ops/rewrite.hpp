@@ -29,7 +29,8 @@ struct RewriteOp {
     return model.rewrite(sequence, first, count, token, view != 0);
   }
   Observation run(System& system) const {
-    return system.rewrite(sequence, first, count, token, {.piece = piece, .view = view != 0});
+    return system.rewrite(
+        sequence, first, count, token, {.piece = piece, .view = view != 0, .again = true});
   }
   static std::optional<RewriteOp> generate(GenerateContext const& context) {
     auto const name = pick_sequence(context, SequenceWish::kOpenRound);

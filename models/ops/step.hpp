@@ -8,7 +8,7 @@
 
 namespace holdfast::model {
 
-/// step items=append:s0:3:3:1,pad:2,verify:s1:4:2:4 piece=0 view=0
+/// step items=append:s0:3:3:1,pad:2,verify:s1:4:2:4:inplace piece=0 view=0
 struct StepOp {
   static constexpr char const* kName = "step";
   StepParts items;
@@ -71,6 +71,7 @@ inline void StepOp::generate_part(GenerateContext const& context,
                     : std::max(1U, std::min(room, source.between(1, context.mean_rows)));
   part.keep = round ? source.below(part.rows + 1) : source.one_in(8) ? 0 : part.rows;
   part.token = token;
+  part.mode = pick_mode(context);
   token += part.rows;
 }
 
@@ -86,7 +87,8 @@ inline std::optional<StepOp> StepOp::generate(GenerateContext const& context) {
   for (std::uint32_t i = 0; i < live && op.items.count + 1 < kStepItemLimit; ++i) {
     std::uint32_t const at = backwards ? (first + live - i) % live : (first + i) % live;
     SequenceName const name{context.model.live_sequences()[at]};
-    if (context.model.sequence(name).open.open ? !source.one_in(kNonsenseRate) : source.one_in(4)) {
+    if (!suits(context.model.sequence(name), SequenceWish::kAtRest) ? !source.one_in(kNonsenseRate)
+                                                                    : source.one_in(4)) {
       continue;
     }
     if (source.one_in(4)) {

@@ -46,12 +46,13 @@ class Recorder final : public Device, private AccessSink {
     }
   }
 
-  /// Ranges written since the last clear(), in order.
+  /// Ranges written since they were last cleared, in order.
   [[nodiscard]] std::span<ByteRange const> writes() const noexcept { return ranges_; }
-  /// Ranges read since then that begin or end with poison: nobody wrote them before.
+  /// Ranges read since the last clear() that begin or end with poison: nobody wrote them before.
   [[nodiscard]] std::span<ByteRange const> poison_reads() const noexcept { return poison_reads_; }
+  void clear_writes() noexcept { ranges_.clear(); }
   void clear() noexcept {
-    ranges_.clear();
+    clear_writes();
     poison_reads_.clear();
   }
   /// Marks memory that this device handed out as not written.

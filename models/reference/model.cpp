@@ -3,78 +3,15 @@
 #include "models/reference/model.hpp"
 
 #include <algorithm>
-#include <cstring>
-
-#include "models/input_error.hpp"
 
 namespace holdfast::model {
 namespace {
-
-constexpr std::uint32_t kWidestRow = 4096;  // elements that make_key's buffer takes
 
 std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) {
   return (a + b - 1) / b;
 }
 
-/// Takes the planes of one layer into the shape.
-struct LayerShape {
-  ModelShape& shape;
-  std::uint32_t layer;
-
-  void add_rows(PlaneShape plane) const {
-    plane.layer = layer;
-    if (plane.elements > kWidestRow) {
-      throw InputError("layout: layer " + std::to_string(layer) +
-                       ": rows of more than 4096 elements are not modelled");
-    }
-    shape.planes.push_back(plane);
-    shape.ring_of_plane.push_back(plane.ring_rows == 0 ? kRingLimit : ring_of(plane));
-  }
-  void add_state(StateShape state) const {
-    state.layer = layer;
-    shape.states.push_back(state);
-    shape.state_offsets.push_back(shape.state_elements);
-    shape.state_elements += state.elements();
-  }
-  [[nodiscard]] std::uint32_t ring_of(PlaneShape const& plane) const {
-    std::uint32_t ring = 0;
-    while (ring < shape.rings.size() &&
-           (shape.rings[ring].pool != plane.pool || shape.rings[ring].rows != plane.ring_rows)) {
-      ++ring;
-    }
-    if (ring == kRingLimit) {
-      throw InputError("layout: more than 4 different tail rings are not modelled");
-    }
-    if (ring == shape.rings.size()) {
-      shape.rings.push_back({plane.pool, plane.ring_rows});
-    }
-    return ring;
-  }
-};
-
 }  // namespace
-
-std::uint32_t ModelShape::find(PlaneKind kind, std::uint32_t layer) const noexcept {
-  for (std::uint32_t i = 0; i < planes.size(); ++i) {
-    if (planes[i].kind == kind && planes[i].layer == layer) {
-      return i;
-    }
-  }
-  return UINT32_MAX;
-}
-
-ModelShape make_model_shape(Layout const& layout) {
-  ModelShape shape;
-  shape.capacity = layout.capacity;
-  shape.page_rows = layout.page_rows;
-  for (std::uint32_t layer = 0; layer < layout.layers.size(); ++layer) {
-    for (PlaneSpec const& spec : layout.layers[layer].planes) {
-      LayerShape owner{shape, layer};
-      std::visit([&](auto const& known) { AllReferences::read(known, owner); }, spec);
-    }
-  }
-  return shape;
-}
 
 Model::Model(ModelShape shape)
     : shape_{std::move(shape)}, sequences_(kNameLimit), snapshots_(kNameLimit) {
@@ -83,7 +20,7 @@ Model::Model(ModelShape shape)
 
 void Model::reset() {
   for (std::uint32_t i = 0; i < next_sequence_; ++i) {
-    sequences_[i].created = sequences_[i].live = false;
+    sequences_[i].created = sequences_[i].live = sequences_[i].tainted = false;
     sequences_[i].open.reset();  // generators look at closed handles too
   }
   for (std::uint32_t i = 0; i < next_snapshot_; ++i) {
@@ -99,6 +36,7 @@ void Model::reset() {
   next_sequence_ = 0;
   next_snapshot_ = 0;
   next_token_ = 1;
+  next_state_ = 1;
   operation_ = 0;
 }
 
@@ -115,6 +53,7 @@ std::uint32_t Model::take_history() {
 void Model::copy_history(std::uint32_t from, std::uint32_t to) {
   histories_[to].tokens.assign(histories_[from].tokens.begin(), histories_[from].tokens.end());
   histories_[to].state.assign(histories_[from].state.begin(), histories_[from].state.end());
+  histories_[to].state_id = histories_[from].state_id;
   histories_[to].lo = histories_[from].lo;
 }
 
@@ -157,6 +96,9 @@ Observation Model::check_at_rest(SequenceName name) const noexcept {
   if (!sequences_[name.value].live) {
     return Observation::failure(ErrorCode::kStale);
   }
+  if (sequences_[name.value].tainted) {
+    return Observation::failure(ErrorCode::kTainted);
+  }
   return sequences_[name.value].open.open ? Observation::failure(ErrorCode::kBusy) : Observation{};
 }
 
@@ -164,9 +106,36 @@ std::uint32_t Model::slots_held() const noexcept {
   std::uint32_t slots = static_cast<std::uint32_t>(live_snapshots_.size() + live_sequences_.size());
   for (std::uint32_t const name : live_sequences_) {
     OpenHandle const& open = sequences_[name].open;
-    slots += !open.open ? 0 : open.round ? open.rows : 1;
+    slots += open.open ? open.slots : 0;
   }
   return slots;
+}
+
+/// Whether another holder has the state that a history ends in.
+bool Model::is_state_shared(std::uint32_t history) const noexcept {
+  auto const shares = [&](std::uint32_t other) {
+    return other != history && histories_[other].state_id == histories_[history].state_id;
+  };
+  return std::any_of(live_sequences_.begin(),
+                     live_sequences_.end(),
+                     [&](std::uint32_t name) { return shares(sequences_[name].history); }) ||
+         std::any_of(live_snapshots_.begin(), live_snapshots_.end(), [&](std::uint32_t name) {
+           return shares(snapshots_[name].history);
+         });
+}
+
+/// State slots that a handle takes.
+std::uint32_t Model::slots_of(StepPart const& part) const noexcept {
+  bool const round = part.deed == StepDeed::kVerify;
+  switch (part.mode) {
+    case StateMode::kFresh:
+      return round ? part.rows : 1;
+    case StateMode::kInPlace: {
+      bool const shared = is_state_shared(sequences_[part.sequence.value].history);
+      return (round ? part.rows != 0 : shared) ? 1 : 0;
+    }
+  }
+  return 0;
 }
 
 Observation Model::create(SequenceName name, bool exhausted) {
@@ -180,11 +149,13 @@ Observation Model::create(SequenceName name, bool exhausted) {
   }
   ModelSequence& fresh = sequences_[name.value];
   fresh.created = fresh.live = true;
+  fresh.tainted = false;
   fresh.open.reset();
   fresh.history = take_history();
   History& history = histories_[fresh.history];
   history.tokens.clear();
   history.state.assign(shape_.state_elements, 0.0F);
+  history.state_id = next_state_++;
   history.lo.fill(0);
   live_sequences_.push_back(name.value);
   next_sequence_ = std::max(next_sequence_, name.value + 1);
@@ -205,7 +176,7 @@ bool Model::step_fits(std::span<StepPart const> items) const noexcept {
     for (StepPart const& item : items) {
       if (item.deed != StepDeed::kPad && item.sequence.value == live) {
         open = item.rows;
-        slots += item.deed == StepDeed::kVerify ? item.rows : 1;
+        slots += slots_of(item);
         ++pages;
       }
     }
@@ -244,13 +215,16 @@ Observation Model::begin(SequenceName name,
                          std::uint32_t written,
                          Token token,
                          bool exhausted,
-                         bool view) {
+                         bool view,
+                         StateMode mode) {
   next_token_ = std::max(next_token_, token + rows);
   if (Observation const checked = check_begin(name, round, rows); !checked.ok) {
     return checked;
   }
-  StepPart const item{
-      .deed = round ? StepDeed::kVerify : StepDeed::kAppend, .sequence = name, .rows = rows};
+  StepPart const item{.deed = round ? StepDeed::kVerify : StepDeed::kAppend,
+                      .sequence = name,
+                      .rows = rows,
+                      .mode = mode};
   if (exhausted && !step_fits({&item, 1})) {
     return Observation::failure(ErrorCode::kExhausted);
   }
@@ -260,6 +234,10 @@ Observation Model::begin(SequenceName name,
   open.rows = rows;
   open.written = written;
   open.viewed = view && written != 0;
+  open.mode = mode;
+  open.slots = slots_of(item);
+  open.drop_is_exact =
+      round || mode != StateMode::kInPlace || shape_.states.empty() || open.slots != 0;
   open.tokens.resize(rows);
   for (std::uint32_t i = 0; i < rows; ++i) {
     open.tokens[i] = token + i;
@@ -311,8 +289,15 @@ Observation Model::step(StepParts const& items, bool exhausted) {
                               item.rows,
                               item.token,
                               false,
-                              false));
-      close_handle(item.sequence, item.keep);
+                              false,
+                              item.mode));
+    }
+  }
+  for (StepPart const& item : items) {
+    if (item.deed != StepDeed::kPad) {
+      ModelSequence& sequence = sequences_[item.sequence.value];
+      sequence.tainted = item.keep == 0 && !sequence.open.drop_is_exact;
+      close_round(item.sequence, item.keep);
       kept += item.keep;
     }
   }
@@ -339,6 +324,27 @@ Observation Model::rewrite(
   return Observation::success(count);
 }
 
+/// Ends a handle as the engine does: rows of which an in-place round kept some but not all are
+/// appended again.
+void Model::close_round(SequenceName name, std::uint32_t keep) {
+  OpenHandle& open = sequences_[name.value].open;
+  bool const goes_back = open.round && open.mode == StateMode::kInPlace && !shape_.states.empty() &&
+                         keep != 0 && keep < open.rows;
+  if (!goes_back) {
+    close_handle(name, keep);
+    return;
+  }
+  std::vector<Token> const again{open.tokens.begin(), open.tokens.begin() + keep};
+  close_handle(name, 0);
+  open.reset();
+  open.rows = open.written = keep;
+  open.tokens = again;
+  for (std::uint32_t i = 0; i < keep; ++i) {
+    log_written(name, again[i], position(name) + i);
+  }
+  close_handle(name, keep);
+}
+
 void Model::close_handle(SequenceName name, std::uint32_t keep) {
   ModelSequence& sequence = sequences_[name.value];
   OpenHandle& open = sequence.open;
@@ -346,6 +352,9 @@ void Model::close_handle(SequenceName name, std::uint32_t keep) {
   auto const base = static_cast<std::uint32_t>(history.tokens.size());
   std::span<Token const> const kept = std::span{open.tokens}.first(keep);
   history.tokens.insert(history.tokens.end(), kept.begin(), kept.end());
+  if (keep != 0) {
+    history.state_id = next_state_++;
+  }
   for (std::uint32_t s = 0; s < shape_.states.size(); ++s) {
     float* const state = history.state.data() + shape_.state_offsets[s];
     advance_state(shape_.states[s], kept, state, state);
@@ -378,11 +387,13 @@ Observation Model::commit(SequenceName name) {
 }
 
 Observation Model::drop(SequenceName name) {
-  if (!sequences_[name.value].live || !sequences_[name.value].open.open) {
+  ModelSequence& sequence = sequences_[name.value];
+  if (!sequence.live || !sequence.open.open) {
     return Observation::failure(ErrorCode::kStale);
   }
+  sequence.tainted = !sequence.open.drop_is_exact;
   close_handle(name, 0);
-  return Observation::success(0);
+  return Observation::success(sequence.tainted ? 1 : 0);
 }
 
 Observation Model::accept(SequenceName name, std::uint32_t keep) {
@@ -396,7 +407,7 @@ Observation Model::accept(SequenceName name, std::uint32_t keep) {
   if (keep > open.written) {
     return Observation::failure(ErrorCode::kIncomplete);
   }
-  close_handle(name, keep);
+  close_round(name, keep);
   return Observation::success(keep);
 }
 
@@ -462,6 +473,7 @@ Observation Model::fork(SnapshotName snapshot, SequenceName name) {
   }
   ModelSequence& fresh = sequences_[name.value];
   fresh.created = fresh.live = true;
+  fresh.tainted = false;
   fresh.open.reset();
   fresh.history = take_history();
   copy_history(snapshots_[snapshot.value].history, fresh.history);
@@ -516,7 +528,7 @@ Observation Model::release(SequenceName name) {
     log_removed(sequence.open.tokens);
   }
   log_removed(history(sequence).tokens);
-  sequence.live = sequence.open.open = false;
+  sequence.live = sequence.tainted = sequence.open.open = false;
   free_histories_.push_back(sequence.history);
   std::erase(live_sequences_, name.value);
   return Observation::success(0);

@@ -46,6 +46,7 @@ struct ModelShape {
 struct History {
   std::vector<Token> tokens;
   std::vector<float> state;                  // after all tokens, in slot order
+  std::uint32_t state_id = 0;                // equal where one stored state serves several holders
   std::array<std::uint32_t, kRingLimit> lo;  // residency of each ring
 };
 
@@ -55,13 +56,18 @@ struct OpenHandle {
   bool round = false;
   std::uint32_t rows = 0;
   std::uint32_t written = 0;
-  bool viewed = false;        // rings were given out as views, where they take the rows
+  bool viewed = false;  // rings were given out as views, where they take the rows
+  StateMode mode = StateMode::kFresh;
+  bool drop_is_exact = true;  // dropping would leave the sequence as it was
+  std::uint32_t slots = 0;    // most state slots that it holds besides the sequence's own
   std::vector<Token> tokens;  // [rows]
 
   /// Forgets everything but its memory.
   void reset() noexcept {
     open = round = viewed = false;
-    rows = written = 0;
+    rows = written = slots = 0;
+    mode = StateMode::kFresh;
+    drop_is_exact = true;
     tokens.clear();
   }
 };
@@ -70,6 +76,7 @@ struct OpenHandle {
 struct ModelSequence {
   bool created = false;
   bool live = false;
+  bool tainted = false;  // its state is lost
   std::uint32_t history = 0;
   OpenHandle open;
 };
@@ -108,13 +115,16 @@ class Model {
                     std::uint32_t written,
                     Token token,
                     bool exhausted,
-                    bool view = false);
+                    bool view = false,
+                    StateMode mode = StateMode::kFresh);
   Observation rewrite(
       SequenceName name, std::uint32_t first, std::uint32_t count, Token token, bool view = false);
   /// Begins and finishes all items, or none. Success counts the rows that were kept.
   Observation step(StepParts const& items, bool exhausted);
   Observation commit(SequenceName name);
+  /// Success is 0 when the drop was exact, 1 when it lost the state.
   Observation drop(SequenceName name);
+  /// An in-place round that goes back to its base appends the kept rows again at once.
   Observation accept(SequenceName name, std::uint32_t keep);
   Observation snapshot(SequenceName name, SnapshotName snapshot);
   Observation drop_snapshot(SnapshotName snapshot);
@@ -164,6 +174,9 @@ class Model {
                                         std::uint32_t rows) const noexcept;
   [[nodiscard]] bool step_fits(std::span<StepPart const> items) const noexcept;
   [[nodiscard]] std::uint32_t slots_held() const noexcept;
+  [[nodiscard]] bool is_state_shared(std::uint32_t history) const noexcept;
+  [[nodiscard]] std::uint32_t slots_of(StepPart const& part) const noexcept;
+  void close_round(SequenceName name, std::uint32_t keep);
   void close_handle(SequenceName name, std::uint32_t keep);
   std::uint32_t take_history();
   void copy_history(std::uint32_t from, std::uint32_t to);
@@ -181,6 +194,7 @@ class Model {
   std::uint32_t next_sequence_ = 0;
   std::uint32_t next_snapshot_ = 0;
   Token next_token_ = 1;
+  std::uint32_t next_state_ = 1;
   std::uint32_t operation_ = 0;
   bool keeps_log_ = false;
 };

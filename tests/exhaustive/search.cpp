@@ -14,6 +14,7 @@ using model::Model;
 using model::ModelShape;
 using model::SequenceName;
 using model::SnapshotName;
+using model::StateMode;
 
 using Program = std::vector<AnyOp>;
 
@@ -68,12 +69,17 @@ constexpr StartState kStartStates[] = {
     {"two_snapshots",
      "the same with a second snapshot two rows further on, in the same page",
      &make_two_snapshots},
+    {"in_place",
+     "one sequence in the middle of its second page and pool, all its handles in place",
+     &make_open_pool,
+     model::StateMode::kInPlace},
 };
 
 /// Collects the operations of one state.
 class Collector {
  public:
-  explicit Collector(Model const& model) : model_{model}, shape_{model.shape()} {}
+  Collector(Model const& model, StateMode mode)
+      : model_{model}, shape_{model.shape()}, mode_{mode} {}
 
   void add_open(SequenceName name) {
     add(model::TruncateOp{name, 0});  // busy
@@ -96,15 +102,18 @@ class Collector {
     std::uint32_t const token = model_.next_token();
     std::uint32_t const own = model_.position(name);
     std::uint32_t const page = shape_.page_rows;
-    add(model::AppendOp{name, 1, token, 0, 0});
-    add(model::AppendOp{name, page, token, 1, 0});      // row by row
-    add(model::AppendOp{name, page + 1, token, 0, 1});  // through views
+    add(model::AppendOp{name, 1, token, 0, 0, mode_});
+    if (model_.sequence(name).tainted) {
+      return;  // the one refusal stands for all
+    }
+    add(model::AppendOp{name, page, token, 1, 0, mode_});      // row by row
+    add(model::AppendOp{name, page + 1, token, 0, 1, mode_});  // through views
     std::uint32_t const lap = ring_rows(shape_) + 1;
-    add(model::BeginOp{name, lap, lap, token, 0, 0});
-    add(model::BeginOp{name, page, 1, token, 0, 1});  // a view that is not used to the end
+    add(model::BeginOp{name, lap, lap, token, 0, 0, mode_});
+    add(model::BeginOp{name, page, 1, token, 0, 1, mode_});  // a view that is not used to the end
     std::uint32_t const most = shape_.capacity.largest_round;
-    add(model::VerifyOp{name, kRoundRows, kRoundRows, token, 0, 0});
-    add(model::VerifyOp{name, most, most, token, 0, 0});
+    add(model::VerifyOp{name, kRoundRows, kRoundRows, token, 0, 0, mode_});
+    add(model::VerifyOp{name, most, most, token, 0, 0, mode_});
     // To one row less, to the edge below of page and pool, and into the pool before that.
     std::vector<std::uint32_t> lengths;
     for (std::uint32_t const less : {1U, (own + page - 1) % page + 1, page + 1}) {
@@ -157,6 +166,7 @@ class Collector {
  private:
   Model const& model_;
   ModelShape const& shape_;
+  StateMode mode_;
   Program ops_;
 };
 
@@ -186,10 +196,10 @@ std::span<StartState const> start_states() noexcept {
 
 /// Steps: one sequence with padding, two sequences, and one twice, which must be refused.
 template <typename To>
-void add_steps(Model const& model, To& collector) {
+void add_steps(Model const& model, StateMode mode, To& collector) {
   std::vector<SequenceName> at_rest;
   for (std::uint32_t const value : model.live_sequences()) {
-    if (!model.sequence({value}).open.open) {
+    if (!model.sequence({value}).open.open && !model.sequence({value}).tainted) {
       at_rest.push_back({value});
     }
   }
@@ -201,14 +211,16 @@ void add_steps(Model const& model, To& collector) {
                                .sequence = at_rest.front(),
                                .rows = 1,
                                .keep = 1,
-                               .token = token};
+                               .token = token,
+                               .mode = mode};
   model::StepPart second{.deed = model::StepDeed::kPad, .rows = 1};
   if (at_rest.size() > 1) {
     second = {.deed = model::StepDeed::kVerify,
               .sequence = at_rest[1],
               .rows = 2,
               .keep = 1,
-              .token = token + 1};
+              .token = token + 1,
+              .mode = mode};
   }
   model::StepOp op;
   op.items = {.parts = {second, append}, .count = 2};
@@ -218,8 +230,8 @@ void add_steps(Model const& model, To& collector) {
   collector.add(op);
 }
 
-std::vector<AnyOp> next_operations(Model const& model) {
-  Collector collector{model};
+std::vector<AnyOp> next_operations(Model const& model, StateMode mode) {
+  Collector collector{model, mode};
   for (std::uint32_t const value : model.live_sequences()) {
     SequenceName const name{value};
     if (model.sequence(name).open.open) {
@@ -230,7 +242,7 @@ std::vector<AnyOp> next_operations(Model const& model) {
     collector.add(model::ReleaseOp{name});
   }
   collector.add_others();
-  add_steps(model, collector);
+  add_steps(model, mode, collector);
   return collector.take();
 }
 
@@ -245,7 +257,7 @@ SearchResult search(model::Geometry const& geometry, StartState const& start, st
                                       model::Observation const& /*want*/,
                                       model::Observation const& /*got*/) {
                         if (index == last) {
-                          next = next_operations(running->model());
+                          next = next_operations(running->model(), start.mode);
                         }
                       }}};
   running = &runner;

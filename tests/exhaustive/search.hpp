@@ -19,14 +19,17 @@ struct StartState {
   char const* name;
   char const* text;  ///< what it is, in rows of the geometry
   std::vector<model::AnyOp> (*make)(model::ModelShape const& shape);
+  model::StateMode mode = model::StateMode::kFresh;  ///< of the handles that follow
 };
 
-/// The start states: empty, open pool, wrapped ring, shared chunk, two snapshots in one page.
+/// The start states: empty, open pool, wrapped ring, shared chunk, two snapshots in one page, and
+/// handles in place.
 [[nodiscard]] std::span<StartState const> start_states() noexcept;
 
 /// The operations that programs go on with in the model's state, each once. Every one of them has
-/// its precondition; some of them must be refused.
-[[nodiscard]] std::vector<model::AnyOp> next_operations(model::Model const& model);
+/// its precondition; some of them must be refused. Handles are opened in `mode`.
+[[nodiscard]] std::vector<model::AnyOp> next_operations(model::Model const& model,
+                                                        model::StateMode mode);
 
 /// Outcome of a search.
 struct SearchResult {

@@ -298,5 +298,85 @@ TEST(ModelShapes, AreReadFromLayouts) {
   }
 }
 
+/// A model with recurrent layers.
+class StateTest : public testing::Test {
+ protected:
+  Observation begin(SequenceName name, bool round, std::uint32_t rows, StateMode mode) {
+    return model_.begin(name, round, rows, rows, model_.next_token(), false, false, mode);
+  }
+  bool exact(SequenceName name) { return model_.sequence(name).open.drop_is_exact; }
+  std::uint32_t state(SequenceName name) { return model_.history(model_.sequence(name)).state_id; }
+
+  Model model_{shape_of("tiny")};
+};
+
+TEST_F(StateTest, DroppingAnInPlaceAppendOnTheOnlyHolderLosesTheState) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(begin(kS0, false, 2, StateMode::kInPlace).ok);
+  EXPECT_FALSE(exact(kS0));
+  EXPECT_EQ(model_.drop(kS0), ok(1));
+  EXPECT_TRUE(model_.sequence(kS0).tainted);
+  EXPECT_EQ(begin(kS0, false, 1, StateMode::kFresh), no(ErrorCode::kTainted));
+  EXPECT_EQ(begin(kS0, true, 0, StateMode::kFresh), no(ErrorCode::kTainted));
+  EXPECT_EQ(model_.snapshot(kS0, kH0), no(ErrorCode::kTainted));
+  EXPECT_EQ(model_.truncate(kS0, 0), no(ErrorCode::kTainted));
+  EXPECT_EQ(model_.can_truncate(kS0, 0), no(ErrorCode::kTainted));
+  EXPECT_EQ(model_.drop(kS0), no(ErrorCode::kStale)) << "the handle is used up";
+  EXPECT_EQ(model_.release(kS0), ok(0));
+  EXPECT_FALSE(model_.sequence(kS0).tainted);
+}
+
+TEST_F(StateTest, WhoSharesAStateDropsExactly) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(model_.snapshot(kS0, kH0).ok);
+  ASSERT_TRUE(model_.fork(kH0, kS1).ok);
+  ASSERT_TRUE(model_.drop_snapshot(kH0).ok);
+  EXPECT_EQ(state(kS0), state(kS1));
+  ASSERT_TRUE(begin(kS0, false, 2, StateMode::kInPlace).ok);
+  EXPECT_TRUE(exact(kS0)) << "the fork has it too";
+  EXPECT_EQ(model_.drop(kS0), ok(0));
+  ASSERT_TRUE(begin(kS0, false, 2, StateMode::kInPlace).ok);
+  ASSERT_TRUE(model_.commit(kS0).ok);
+  EXPECT_NE(state(kS0), state(kS1));
+  ASSERT_TRUE(begin(kS1, false, 2, StateMode::kInPlace).ok);
+  EXPECT_FALSE(exact(kS1)) << "the other one has moved on";
+  EXPECT_EQ(model_.commit(kS1), ok(0));
+  ASSERT_TRUE(begin(kS1, true, 2, StateMode::kInPlace).ok);
+  EXPECT_TRUE(exact(kS1)) << "a round holds its base";
+  EXPECT_EQ(model_.drop(kS1), ok(0));
+}
+
+TEST_F(StateTest, AnInPlaceRoundKeepsWhatTheOtherKindsKeep) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(model_.create(kS1, false).ok);
+  for (std::uint32_t keep = 0; keep <= 3; ++keep) {
+    Token const token = model_.next_token();
+    ASSERT_TRUE(model_.begin(kS0, true, 3, 3, token, false).ok);
+    ASSERT_TRUE(model_.begin(kS1, true, 3, 3, token, false, false, StateMode::kInPlace).ok);
+    EXPECT_EQ(model_.accept(kS0, keep), ok(keep));
+    EXPECT_EQ(model_.accept(kS1, keep), ok(keep));
+    History const& columns = model_.history(model_.sequence(kS0));
+    History const& in_place = model_.history(model_.sequence(kS1));
+    EXPECT_EQ(columns.tokens, in_place.tokens) << keep;
+    EXPECT_EQ(columns.state, in_place.state) << keep;
+    EXPECT_EQ(columns.lo, in_place.lo) << keep;
+  }
+}
+
+TEST_F(StateTest, AStepLooksAtWhatIsSharedBeforeItChangesAnything) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(model_.snapshot(kS0, kH0).ok);
+  ASSERT_TRUE(model_.fork(kH0, kS1).ok);
+  ASSERT_TRUE(model_.drop_snapshot(kH0).ok);
+  StepPart part{.deed = StepDeed::kAppend, .rows = 1, .keep = 1, .mode = StateMode::kInPlace};
+  StepParts items{.parts = {part, part}, .count = 2};
+  items.parts[0].sequence = kS0;
+  items.parts[1].sequence = kS1;
+  items.parts[1].keep = 0;
+  items.parts[1].token = 2;
+  EXPECT_EQ(model_.step(items, false), ok(1));
+  EXPECT_FALSE(model_.sequence(kS1).tainted) << "both began on one state, so both took a copy";
+}
+
 }  // namespace
 }  // namespace holdfast::model

@@ -37,6 +37,16 @@ struct RandomFields {
   void operator()(char const* /*name*/, SnapshotName& value) const {
     value.value = source.below(kNameLimit);
   }
+  void operator()(char const* /*name*/, StateMode& value) const {
+    value = static_cast<StateMode>(source.below(2));
+  }
+  template <typename T>
+  void operator()(char const* name, T& value, T const& fallback) const {
+    value = fallback;  // as often as not
+    if (source.one_in(2)) {
+      (*this)(name, value);
+    }
+  }
   void operator()(char const* name, StepParts& items) const {
     items.count = source.between(1, kStepItemLimit);
     for (std::uint32_t i = 0; i < items.count; ++i) {
@@ -47,6 +57,7 @@ struct RandomFields {
         (*this)(name, part.sequence);
         (*this)(name, part.keep);
         (*this)(name, part.token);
+        (*this)(name, part.mode);
       }
     }
   }
@@ -59,6 +70,13 @@ struct FieldValues {
   void operator()(char const* /*name*/, std::uint32_t& value) { values.push_back(value); }
   void operator()(char const* /*name*/, SequenceName& value) { values.push_back(value.value); }
   void operator()(char const* /*name*/, SnapshotName& value) { values.push_back(value.value); }
+  void operator()(char const* /*name*/, StateMode& value) {
+    values.push_back(static_cast<std::uint32_t>(value));
+  }
+  template <typename T>
+  void operator()(char const* name, T& value, T const& /*fallback*/) {
+    (*this)(name, value);
+  }
   void operator()(char const* /*name*/, StepParts& items) {
     for (StepPart const& part : items) {
       values.insert(values.end(),
@@ -66,7 +84,8 @@ struct FieldValues {
                      part.sequence.value,
                      part.rows,
                      part.keep,
-                     part.token});
+                     part.token,
+                     static_cast<std::uint32_t>(part.mode)});
     }
   }
 };
@@ -245,6 +264,36 @@ TEST(Trace, OperationsAreRefusedWithTheirPlace) {
   EXPECT_EQ(refusal_of_op("close it"), "x:4:7: unexpected 'it'");
   EXPECT_EQ(refusal_of_op("create sequence=s0\n\n# note\njump"),
             "x:7:1: no operation is called 'jump'");
+}
+
+TEST(Trace, FieldsWithADefaultMayBeMissingAndArePrintedOnlyWhenTheyDiffer) {
+  std::string const line = "append sequence=s0 rows=5 token=1 piece=0 view=0";
+  auto const text_after = [](std::string const& op) {
+    return text_of(parse_trace(std::string{kHeader} + op + "\n", "x").ops.front());
+  };
+  EXPECT_EQ(text_after(line), line);
+  EXPECT_EQ(text_after(line + " mode=fresh"), line);
+  EXPECT_EQ(text_after(line + " mode=inplace"), line + " mode=inplace");
+  EXPECT_EQ(refusal_of_op(line + " mode=there"),
+            "x:4:55: 'there' is no mode (known: fresh, inplace)");
+  EXPECT_EQ(refusal_of_op(line + " mod=fresh"), "x:4:50: unexpected 'mod=fresh'");
+  EXPECT_EQ(refusal_of_op(line + " mode=inplace mode=inplace"),
+            "x:4:63: unexpected 'mode=inplace'");
+}
+
+TEST(Trace, ItemsOfAStepMayEndInAMode) {
+  auto const items_after = [](std::string const& items) {
+    std::string const line = "step items=" + items + " piece=0 view=0";
+    return text_of(parse_trace(std::string{kHeader} + line + "\n", "x").ops.front());
+  };
+  EXPECT_EQ(items_after("verify:s0:4:2:4:inplace,append:s1:1:1:9:fresh"),
+            "step items=verify:s0:4:2:4:inplace,append:s1:1:1:9 piece=0 view=0");
+  EXPECT_EQ(refusal_of_op("step items=verify:s0:4:2:4:there piece=0 view=0"),
+            "x:4:28: 'there' is no mode (known: fresh, inplace)");
+  EXPECT_EQ(refusal_of_op("step items=verify:s0:4:2:4:inplace:now piece=0 view=0"),
+            "x:4:36: unexpected 'now' in an item");
+  EXPECT_EQ(refusal_of_op("step items=pad:4:inplace piece=0 view=0"),
+            "x:4:18: unexpected 'inplace' in an item");
 }
 
 TEST(Trace, AMissingFileIsNamed) {

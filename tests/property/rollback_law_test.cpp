@@ -37,6 +37,7 @@ struct Move {
   std::uint32_t keep = 0;
   std::uint32_t piece = 0;
   bool view = false;
+  bool in_place = false;
 };
 using Moves = std::vector<Move>;
 
@@ -45,18 +46,25 @@ void showValue(Move const& move, std::ostream& out) {  // NOLINT: RapidCheck's n
   if (move.round) {
     out << " keep " << move.keep;
   }
-  out << " piece " << move.piece << (move.view ? " view" : "");
+  out << " piece " << move.piece << (move.view ? " view" : "")
+      << (move.in_place ? " in place" : "");
 }
 
 rc::Gen<Move> any_move() {
   return rc::gen::apply(
-      [](bool round, std::uint32_t rows, std::uint32_t keep, std::uint32_t piece, bool view) {
-        return Move{round, rows, std::min(keep, rows), piece, view};
+      [](bool round,
+         std::uint32_t rows,
+         std::uint32_t keep,
+         std::uint32_t piece,
+         bool view,
+         bool in_place) {
+        return Move{round, rows, std::min(keep, rows), piece, view, in_place};
       },
       rc::gen::arbitrary<bool>(),
       rc::gen::inRange<std::uint32_t>(1, 9),
       rc::gen::inRange<std::uint32_t>(0, 9),
       rc::gen::inRange<std::uint32_t>(0, 4),
+      rc::gen::arbitrary<bool>(),
       rc::gen::arbitrary<bool>());
 }
 
@@ -93,7 +101,14 @@ class Lab {
   }
   void play(SequenceName name, Move const& move, Token first) {
     must(system_.begin(
-        name, move.round, move.rows, move.rows, first, {.piece = move.piece, .view = move.view}));
+        name,
+        move.round,
+        move.rows,
+        move.rows,
+        first,
+        {.piece = move.piece,
+         .view = move.view,
+         .mode = move.in_place ? model::StateMode::kInPlace : model::StateMode::kFresh}));
     must(move.round ? system_.accept(name, move.keep) : system_.commit(name));
   }
   /// Appends tokens [first, first + rows) one by one.

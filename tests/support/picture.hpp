@@ -19,8 +19,13 @@ struct Picture {
 inline void picture_holder(Inspection const& look, Holder holder, Picture& picture) {
   for (std::uint32_t plane = 0; plane < look.plane_count(); ++plane) {
     PlaneState const state = look.state(holder, plane);
-    for (std::uint32_t const number :
-         {state.length, state.sealed, state.lo, state.pages, state.chunks, state.slot}) {
+    for (std::uint32_t const number : {state.length,
+                                       state.sealed,
+                                       state.lo,
+                                       state.pages,
+                                       state.chunks,
+                                       state.slot,
+                                       state.read_slot}) {
       picture.numbers.push_back(number);
     }
     for (std::uint32_t entry = 0; entry < state.pages; ++entry) {

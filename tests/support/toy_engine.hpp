@@ -114,6 +114,15 @@ class ToyEngine {
     write_states(round, tokens, true);
   }
 
+  /// All rows, and the state after them where it is read: rows of an in-place round.
+  void write_in_place(Round& round, std::uint32_t position, History const& tokens) const {
+    for_each_written([&](PlaneInfo const& plane, std::uint32_t layer) {
+      auto const source = rows(plane, layer, position, tokens);
+      EXPECT_TRUE(IsOk(round.write(plane.kind, layer, source.data(), 0, count_of(tokens))));
+    });
+    write_states(round, tokens, false);
+  }
+
   /// The same through views, as an engine's own kernels would.
   template <typename Open>
   void write_views(Open& open, std::uint32_t position, History const& tokens, bool is_round) const {

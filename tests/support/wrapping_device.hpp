@@ -25,9 +25,13 @@ class WrappingDevice : public Device {
   std::uint64_t allocations = 0;              ///< asked for, failed ones counted
   std::uint64_t frees = 0;                    ///< given back
   std::uint64_t launches = 0;                 ///< asked for, failed ones counted
+  std::uint64_t copies = 0;                   ///< calls, failed ones counted
+  std::uint64_t copied_segments = 0;          ///< of the calls that were not failed
+  std::uint64_t copied_bytes = 0;             ///< likewise
   std::uint64_t failing_allocation = kNever;  ///< 0-based index of the allocation that fails
   std::uint64_t failing_launch = kNever;      ///< 0-based index of the launch that fails
   bool failing_fill = false;
+  bool failing_copy = false;
   bool failing_read = false;
 
   /// Allocations that are not given back.
@@ -57,6 +61,14 @@ class WrappingDevice : public Device {
     host_->free(memory);
   }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
+    ++copies;
+    if (failing_copy) {
+      return planned();
+    }
+    for (CopySegment const& segment : segments) {
+      ++copied_segments;
+      copied_bytes += segment.bytes;
+    }
     return host_->copy(segments, stream);
   }
   Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {

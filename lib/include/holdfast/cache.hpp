@@ -35,7 +35,8 @@ struct SequenceMirror {
   std::uint32_t committed;   ///< rows
   std::uint32_t open;        ///< rows of the open handle, 0 at rest
   std::uint32_t generation;  ///< of the sequence id
-  std::uint32_t read_slot;   ///< slot index with the state at `committed`
+  std::uint32_t read_slot;   ///< slot index with the state at `committed`; in place, all write
+                             ///< slots name it too
   std::uint32_t write_slot[1];
 };
 
@@ -70,6 +71,24 @@ struct StateView {
   std::uint32_t heads = 0;        ///< 0 without ssm
   std::uint32_t d_k = 0;
   std::uint32_t d_v = 0;
+  /// Slot index with the state at `committed` that the open handle falls back to. Who writes rows
+  /// of an in-place round again first copies this slot over the write slot. Of an in-place append
+  /// whose drop is not exact it is the write slot itself.
+  std::uint32_t base_slot = 0;
+};
+
+/// Where an append puts the recurrent state. Layouts without such state know no difference.
+enum class AppendMode : std::uint8_t {
+  kOutOfPlace,  ///< read from one slot, written to another; dropping is exact
+  kInPlace,     ///< written where it is read; a slot that anything else holds is copied first
+};
+
+/// How a round keeps the recurrent state of its base. Layouts without such state know no
+/// difference: every kind is kColumns.
+enum class RoundKind : std::uint8_t {
+  kColumns,  ///< one state slot a row; accept picks one
+  kInPlace,  ///< one copy of the base, made at begin, is written in place; accepting fewer than all
+             ///< rows goes back to the base and leaves the kept rows to be appended again
 };
 
 /// How a handle names its sequence or snapshot: an index and the generation that tells reuse.
@@ -82,7 +101,8 @@ struct HandleId {
 /// What accept did.
 struct Accepted {
   std::uint32_t committed = 0;       ///< rows that are now committed
-  std::uint32_t rows_to_append = 0;  ///< rows to append again (in-place rounds only; advice)
+  std::uint32_t rows_to_append = 0;  ///< rows to append again, after an in-place round that kept
+                                     ///< some of its rows but not all; nothing is pending
 };
 
 namespace detail {
@@ -140,6 +160,7 @@ class OpenRows : public HandleBase {
                     Stream stream,
                     std::uint32_t rank) noexcept;
   Status end(std::uint32_t keep, Stream stream) noexcept;
+  Result<Accepted> accept_rows(std::uint32_t keep, Stream stream) noexcept;
   /// Drops what is open here and takes the other's place.
   void take_over(OpenRows& other) noexcept;
 
@@ -148,7 +169,7 @@ class OpenRows : public HandleBase {
 
 }  // namespace detail
 
-/// An open append of n rows. Destroying it drops it, which is exact.
+/// An open append of n rows. Destroying it drops it.
 class Append : public detail::OpenRows {
  public:
   Append(Append&&) noexcept = default;
@@ -171,16 +192,19 @@ class Append : public detail::OpenRows {
   /// Makes the rows visible. Errors: kStale, kTainted; kIncomplete with the handle still open;
   /// kDeviceFailed taints.
   Status commit(Stream stream = {}) noexcept;
-  /// Forgets the rows: the sequence is bit for bit what it was. Errors: kStale, kTainted;
-  /// kDeviceFailed taints.
+  /// Forgets the rows: the sequence is bit for bit what it was when drop_is_exact(), and tainted
+  /// when not. Errors: kStale, kTainted; kDeviceFailed taints.
   Status drop(Stream stream = {}) noexcept;
+  /// Whether drop() would leave the sequence as it was. False only in place, on a state that
+  /// nothing else held at begin. Errors: kStale, kTainted.
+  Result<bool> drop_is_exact() const noexcept;
 
  private:
   friend class Sequence;
   using OpenRows::OpenRows;
 };
 
-/// An open round of k provisional rows. Destroying it is accept(0).
+/// An open round of k provisional rows. Destroying it is accept(0), which is always exact.
 class Round : public detail::OpenRows {
  public:
   Round(Round&&) noexcept = default;
@@ -196,7 +220,8 @@ class Round : public detail::OpenRows {
                std::uint32_t count,
                Stream stream = {},
                std::uint32_t rank = 0) noexcept;
-  /// Keeps the first `keep` rows, forgets the others and closes the round.
+  /// Keeps the first `keep` rows, forgets the others and closes the round. An in-place round that
+  /// keeps some of its rows but not all commits none, and advises to append the kept ones again.
   /// Errors   : kStale, kTainted; kInvalidArgument (keep > k) and kIncomplete with the round still
   ///            open; kDeviceFailed taints
   Result<Accepted> accept(std::uint32_t keep, Stream stream = {}) noexcept;
@@ -218,14 +243,19 @@ class Sequence : public detail::HandleBase {
   Sequence& operator=(Sequence&& other) noexcept;
   ~Sequence();
 
-  /// Opens an append of `rows` rows, out of place: the state is read from one slot, written to
-  /// another.
+  /// Opens an append of `rows` rows.
   /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (0 rows), kTooLong, kExhausted
-  Result<Append> append(std::uint32_t rows, Stream stream = {}) noexcept;
-  /// Opens a round of `rows` provisional rows (0 is legal) with one state column a row.
+  /// Cost     : one launch; in place on a state that anything else holds, one flat copy of a slot
+  Result<Append> append(std::uint32_t rows,
+                        Stream stream = {},
+                        AppendMode mode = AppendMode::kOutOfPlace) noexcept;
+  /// Opens a round of `rows` provisional rows (0 is legal).
   /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (more than the largest round), kTooLong,
   ///            kExhausted
-  Result<Round> verify(std::uint32_t rows, Stream stream = {}) noexcept;
+  /// Cost     : one launch; in place with rows, one flat copy of a slot
+  Result<Round> verify(std::uint32_t rows,
+                       Stream stream = {},
+                       RoundKind kind = RoundKind::kColumns) noexcept;
   /// Makes a restorable snapshot of every plane at the position; copies no row and no state.
   /// Errors   : kStale, kTainted, kBusy, kExhausted
   /// Cost     : O(planes + length / (chunk_pages * page_rows)), no launch, no allocation
@@ -286,10 +316,12 @@ struct StepItem {
   Sequence* sequence = nullptr;  ///< nullptr for padding
   StepKind kind = StepKind::kPad;
   std::uint32_t rows = 0;
+  AppendMode append_mode = AppendMode::kOutOfPlace;  ///< of an append
+  RoundKind round_kind = RoundKind::kColumns;        ///< of a round
 };
 
-/// One engine step over a list of sequences. Destroying it drops every item, which is exact. A
-/// sequence that is released meanwhile is cancelled and leaves the step.
+/// One engine step over a list of sequences. Destroying it drops every item. A sequence that is
+/// released meanwhile is cancelled and leaves the step.
 class Step : public detail::HandleBase {
  public:
   Step(Step&&) noexcept = default;
@@ -317,13 +349,16 @@ class Step : public detail::HandleBase {
                           std::uint32_t layer,
                           std::uint32_t written = UINT32_MAX,
                           std::uint32_t rank = 0) noexcept;
+  /// As Append::drop_is_exact, for one item; true for rounds.
+  Result<bool> drop_is_exact(std::uint32_t item) const noexcept;
   /// Device array [rows of the step, padding counted] u32: the sequence index of each row, 0 for
   /// padding. It is one array for each device of the cache: the next begin of a step writes it
   /// again.
   /// Errors   : kStale, kInvalidArgument (device)
   Result<std::uint32_t const*> row_sequences(std::uint32_t device = 0) const noexcept;
   /// Ends the step: for a verify item keep[i] is the rows to keep, for an append item its rows or
-  /// 0, for padding 0. All or nothing; one launch.
+  /// 0, for padding 0. All or nothing; one launch. Items end as Append::commit or drop and
+  /// Round::accept say.
   ///
   /// Shapes   : keep [items]; accepted [items] or empty
   /// Errors   : kStale; kInvalidArgument and kIncomplete naming the item, with the step still open;
@@ -359,7 +394,8 @@ class Cache {
   static Result<Cache> create(Layout const& layout, Device& device) noexcept;
   /// Starts an empty sequence; its state is zeros. Errors: kStale (closed), kExhausted.
   Result<Sequence> create_sequence(Stream stream = {}) noexcept;
-  /// Opens a step: reserves for all items, or for none. One launch.
+  /// Opens a step: reserves for all items, or for none. One launch, and one call for all flat
+  /// copies of in-place items.
   ///
   /// Errors   : those of Sequence::append and Sequence::verify, naming the item; kInvalidArgument
   ///            (no item, a sequence twice, another cache's, padding with a sequence); kTooLong

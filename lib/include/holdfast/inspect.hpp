@@ -58,12 +58,13 @@ struct StateInfo {
 
 /// What one plane knows of one holder.
 struct PlaneState {
-  std::uint32_t length = 0;  ///< rows in the plane's own unit (`ready` for pool keys)
-  std::uint32_t sealed = 0;  ///< rows below may be visible to others; in the plane's own unit
-  std::uint32_t lo = 0;      ///< first resident row of a tail ring
-  std::uint32_t pages = 0;   ///< pages in the table (rings: table entries)
-  std::uint32_t chunks = 0;  ///< chunks of the table (rings: 0)
-  std::uint32_t slot = 0;    ///< state slot, for recurrent planes
+  std::uint32_t length = 0;     ///< rows in the plane's own unit (`ready` for pool keys)
+  std::uint32_t sealed = 0;     ///< rows below may be visible to others; in the plane's own unit
+  std::uint32_t lo = 0;         ///< first resident row of a tail ring
+  std::uint32_t pages = 0;      ///< pages in the table (rings: table entries)
+  std::uint32_t chunks = 0;     ///< chunks of the table (rings: 0)
+  std::uint32_t slot = 0;       ///< state slot, for recurrent planes
+  std::uint32_t read_slot = 0;  ///< that kernels read now: `slot`, or its copy in place
   friend bool operator==(PlaneState const&, PlaneState const&) = default;
 };
 

@@ -16,12 +16,6 @@ Error stale(char const* what) noexcept {
   return Error{.code = ErrorCode::kStale, .text = "is used up", .subject = what};
 }
 
-Result<std::uint64_t> begin_one(
-    Core& core, HandleId id, OpenKind kind, std::uint32_t rows, Stream stream) noexcept {
-  internal::cache::ItemRequest const item{.id = id, .kind = kind, .rows = rows};
-  return core.begin({&item, 1}, false, stream);
-}
-
 }  // namespace
 
 namespace detail {
@@ -75,11 +69,17 @@ Status OpenRows::write_rows(PlaneKind plane,
 }
 
 Status OpenRows::end(std::uint32_t keep, Stream stream) noexcept {
+  auto const accepted = accept_rows(keep, stream);
+  return accepted ? Status{} : Status{accepted.error()};
+}
+
+Result<Accepted> OpenRows::accept_rows(std::uint32_t keep, Stream stream) noexcept {
   if (core_ == nullptr) {
     return stale("handle");
   }
-  internal::cache::ItemKeep const item{.id = id_, .keep = keep, .item = -1};
-  return core_->finish({&item, 1}, ticket_, stream);
+  internal::cache::ItemKeep item{.id = id_, .keep = keep, .item = -1, .accepted = {}};
+  HOLDFAST_TRY(core_->finish({&item, 1}, ticket_, stream));
+  return item.accepted;
 }
 
 void OpenRows::take_over(OpenRows& other) noexcept {
@@ -125,6 +125,10 @@ Status Append::drop(Stream stream) noexcept {
   return end(0, stream);
 }
 
+Result<bool> Append::drop_is_exact() const noexcept {
+  return core_ == nullptr ? Result<bool>{stale("handle")} : core_->drop_is_exact(id_, ticket_);
+}
+
 Round::~Round() {
   static_cast<void>(drop());
 }
@@ -147,8 +151,7 @@ Status Round::write(PlaneKind plane,
 }
 
 Result<Accepted> Round::accept(std::uint32_t keep, Stream stream) noexcept {
-  HOLDFAST_TRY(end(keep, stream));
-  return Accepted{.committed = keep, .rows_to_append = 0};
+  return accept_rows(keep, stream);
 }
 
 Status Round::drop(Stream stream) noexcept {
@@ -167,22 +170,28 @@ Sequence& Sequence::operator=(Sequence&& other) noexcept {
   return *this;
 }
 
-Result<Append> Sequence::append(std::uint32_t rows, Stream stream) noexcept {
+Result<Append> Sequence::append(std::uint32_t rows, Stream stream, AppendMode mode) noexcept {
   if (core_ == nullptr) {
     return stale("sequence");
   }
-  auto const ticket = begin_one(*core_, id_, OpenKind::kAppend, rows, stream);
+  internal::cache::ItemRequest const item{.id = id_,
+                                          .kind = OpenKind::kAppend,
+                                          .rows = rows,
+                                          .mode = internal::cache::state_mode(mode)};
+  auto const ticket = core_->begin({&item, 1}, false, stream);
   if (!ticket) {
     return ticket.error();
   }
   return Append{core_, id_, *ticket};
 }
 
-Result<Round> Sequence::verify(std::uint32_t rows, Stream stream) noexcept {
+Result<Round> Sequence::verify(std::uint32_t rows, Stream stream, RoundKind kind) noexcept {
   if (core_ == nullptr) {
     return stale("sequence");
   }
-  auto const ticket = begin_one(*core_, id_, OpenKind::kRound, rows, stream);
+  internal::cache::ItemRequest const item{
+      .id = id_, .kind = OpenKind::kRound, .rows = rows, .mode = internal::cache::state_mode(kind)};
+  auto const ticket = core_->begin({&item, 1}, false, stream);
   if (!ticket) {
     return ticket.error();
   }
@@ -319,6 +328,15 @@ Result<StateView> Step::state(std::uint32_t item,
     return known.error();
   }
   return core_->state_view(known->id, ticket, layer, written, rank);
+}
+
+Result<bool> Step::drop_is_exact(std::uint32_t item) const noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  return known ? core_->drop_is_exact(known->id, ticket) : Result<bool>{known.error()};
 }
 
 Result<std::uint32_t const*> Step::row_sequences(std::uint32_t device) const noexcept {

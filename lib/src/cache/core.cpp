@@ -308,7 +308,7 @@ void Core::describe(std::uint32_t index) noexcept {
   for_each_plane([&](std::uint32_t plane_index, auto const& plane) {
     std::uint32_t& slot = step_of(plane_index).mirror().read_slot;
     if (record.position != 0 || !HOLDFAST_MUTANT(kScratchSlotPublished)) {
-      slot = std::max(slot, plane.state({HolderKind::kSequence, index}).slot);
+      slot = std::max(slot, plane.state({HolderKind::kSequence, index}).read_slot);
     }
   });
 }

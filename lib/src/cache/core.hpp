@@ -19,6 +19,14 @@ namespace holdfast::internal::cache {
 /// What is open on a sequence.
 enum class OpenKind : std::uint8_t { kNone, kAppend, kRound };
 
+/// What the public modes ask of planes.
+[[nodiscard]] constexpr planes::StateMode state_mode(AppendMode mode) noexcept {
+  return mode == AppendMode::kInPlace ? planes::StateMode::kInPlace : planes::StateMode::kFresh;
+}
+[[nodiscard]] constexpr planes::StateMode state_mode(RoundKind kind) noexcept {
+  return kind == RoundKind::kInPlace ? planes::StateMode::kInPlace : planes::StateMode::kFresh;
+}
+
 /// Bookkeeping of one sequence, planes apart.
 struct SequenceRecord {
   std::uint64_t
@@ -29,6 +37,7 @@ struct SequenceRecord {
   std::uint32_t rows;        // open rows
   std::uint32_t keys_built;  // read by a mutant only
   OpenKind open;
+  planes::StateMode mode;  // of the open handle
   bool live;
   bool tainted;
 };
@@ -38,6 +47,7 @@ struct ItemRequest {
   HandleId id;
   OpenKind kind;
   std::uint32_t rows;
+  planes::StateMode mode;
 };
 
 /// One item of a finish.
@@ -45,6 +55,7 @@ struct ItemKeep {
   HandleId id;
   std::uint32_t keep;
   std::int32_t item;  // for messages; -1 outside steps
+  Accepted accepted;  // what finish did
 };
 
 /// Bookkeeping of one open step.
@@ -117,12 +128,14 @@ class Core {
                                              std::uint32_t layer,
                                              std::uint32_t written,
                                              std::uint32_t rank) noexcept;
-  /// Ends open handles of one ticket; the kept rows become visible, on all items or on none.
-  [[nodiscard]] Status finish(std::span<ItemKeep const> items,
+  /// Ends open handles of one ticket; the kept rows become visible, on all items or on none. Fills
+  /// in what each item accepted.
+  [[nodiscard]] Status finish(std::span<ItemKeep> items,
                               std::uint64_t ticket,
                               Stream stream) noexcept;
   /// Rows of the open handle.
   [[nodiscard]] Result<std::uint32_t> open_rows(HandleId id, std::uint64_t ticket) const noexcept;
+  [[nodiscard]] Result<bool> drop_is_exact(HandleId id, std::uint64_t ticket) const noexcept;
   [[nodiscard]] Result<HandleId> snapshot(HandleId id) noexcept;
   [[nodiscard]] Status rollback(HandleId id,
                                 Core const* snapshot_core,
@@ -196,6 +209,9 @@ class Core {
   [[nodiscard]] Result<std::span<ItemRequest>> requests_of(
       std::span<StepItem const> items) noexcept;
   void taint(std::span<ItemKeep const> items) noexcept;
+  [[nodiscard]] bool can_forget(std::uint32_t index) const noexcept;
+  [[nodiscard]] Accepted accepted_of(SequenceRecord const& record,
+                                     std::uint32_t keep) const noexcept;
   [[nodiscard]] Status check_written(std::uint32_t index, std::uint32_t keep) const noexcept;
   [[nodiscard]] Status build_viewed_keys(std::uint32_t index,
                                          std::uint32_t keep,

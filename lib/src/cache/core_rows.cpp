@@ -9,6 +9,7 @@
 namespace holdfast::internal::cache {
 
 using planes::Opening;
+using planes::StateMode;
 using storage::Owner;
 
 Status Core::check_rows(SequenceRecord const& record,
@@ -35,7 +36,8 @@ planes::Opening Core::opening_of(ItemRequest const& item) const noexcept {
   return {.base = position,
           .rows = item.rows,
           .round = item.kind == OpenKind::kRound,
-          .reached = position + item.rows};
+          .reached = position + item.rows,
+          .mode = item.mode};
 }
 
 /// Everything that can be wrong with a begin, storage apart; names the item.
@@ -105,6 +107,7 @@ void Core::open_item(ItemRequest const& item) noexcept {
     plane.reserve(owner_of(item.id.index), opening, step_of(plane_index));
   });
   record.open = item.kind;
+  record.mode = item.mode;
   record.rows = item.rows;
   record.ticket = next_ticket_;
   std::uint64_t const cells = std::uint64_t{plan_.ranks} * cells_;
@@ -311,6 +314,9 @@ Result<StateView> Core::state_view(HandleId id,
       at_rank(std::visit([](auto const& held) { return held.arena().base(); }, planes_[plane]),
               plane,
               rank);
+  view.base_slot = std::visit(
+      [&](auto const& held) { return held.state({HolderKind::kSequence, id.index}).slot; },
+      planes_[plane]);
   view.sequence = mirror(id.index, device_of(plane, rank));
   view.slot_bytes = known->page_bytes;
   return view;
@@ -319,6 +325,28 @@ Result<StateView> Core::state_view(HandleId id,
 Result<std::uint32_t> Core::open_rows(HandleId id, std::uint64_t ticket) const noexcept {
   HOLDFAST_TRY(check_open(id, ticket));
   return sequences_[id.index].rows;
+}
+
+Result<bool> Core::drop_is_exact(HandleId id, std::uint64_t ticket) const noexcept {
+  HOLDFAST_TRY(check_open(id, ticket));
+  return can_forget(id.index);
+}
+
+/// Whether every plane can forget the open rows of a sequence.
+bool Core::can_forget(std::uint32_t index) const noexcept {
+  bool exact = true;
+  for_each_plane([&](std::uint32_t /*index*/, auto const& plane) {
+    exact = exact && plane.drop_is_exact(index);
+  });
+  return exact;
+}
+
+/// What becomes of an open handle of which `keep` rows are kept: in place there is the state after
+/// all rows and the base, nothing between.
+Accepted Core::accepted_of(SequenceRecord const& record, std::uint32_t keep) const noexcept {
+  bool const goes_back = record.open == OpenKind::kRound && record.mode == StateMode::kInPlace &&
+                         plan_.state_count != 0 && keep < record.rows;
+  return goes_back ? Accepted{.committed = 0, .rows_to_append = keep} : Accepted{.committed = keep};
 }
 
 Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexcept {
@@ -374,7 +402,8 @@ void Core::close_planes(std::uint32_t index, std::uint32_t keep) noexcept {
                  {.base = record.position,
                   .rows = record.rows,
                   .round = record.open == OpenKind::kRound,
-                  .reached = record.position + reached},
+                  .reached = record.position + reached,
+                  .mode = record.mode},
                  keep,
                  step_of(plane_index));
   });
@@ -389,8 +418,8 @@ void Core::taint(std::span<ItemKeep const> items) noexcept {
   }
 }
 
-Status Core::finish(std::span<ItemKeep const> items, std::uint64_t ticket, Stream stream) noexcept {
-  for (ItemKeep const& item : items) {
+Status Core::finish(std::span<ItemKeep> items, std::uint64_t ticket, Stream stream) noexcept {
+  for (ItemKeep& item : items) {
     Status answer = check_open(item.id, ticket);
     if (answer) {
       SequenceRecord const& record = sequences_[item.id.index];
@@ -411,18 +440,22 @@ Status Core::finish(std::span<ItemKeep const> items, std::uint64_t ticket, Strea
       error.item = item.item;
       return error;
     }
+    item.accepted = accepted_of(sequences_[item.id.index], item.keep);
   }
   for (ItemKeep const& item : items) {
-    if (Status const built = build_viewed_keys(item.id.index, item.keep, stream); !built) {
+    if (Status const built = build_viewed_keys(item.id.index, item.accepted.committed, stream);
+        !built) {
       taint(items);
       return built;
     }
   }
   work_.clear();
   for (ItemKeep const& item : items) {
+    bool const lost = item.accepted.committed == 0 && !can_forget(item.id.index);
     work_.open_mirror();
-    close_planes(item.id.index, item.keep);
+    close_planes(item.id.index, item.accepted.committed);
     describe(item.id.index);
+    sequences_[item.id.index].tainted = lost;
   }
   Status const launched = work_.launch(stream);
   if (!launched) {

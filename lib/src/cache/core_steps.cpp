@@ -46,7 +46,11 @@ Result<std::span<ItemRequest>> Core::requests_of(std::span<StepItem const> items
   auto const requests = step_items_.span(std::uint64_t{index} * plan_.step_items, items.size());
   for (std::uint32_t i = 0; i < items.size(); ++i) {
     HandleId const id = items[i].sequence == nullptr ? HandleId{} : items[i].sequence->id();
-    requests[i] = {.id = id, .kind = open_kind(items[i].kind), .rows = items[i].rows};
+    requests[i] = {.id = id,
+                   .kind = open_kind(items[i].kind),
+                   .rows = items[i].rows,
+                   .mode = items[i].kind == StepKind::kAppend ? state_mode(items[i].append_mode)
+                                                              : state_mode(items[i].round_kind)};
   }
   return requests;
 }
@@ -119,12 +123,14 @@ Status Core::finish_step(HandleId step,
       return error;
     }
     if (!padding && !gone) {
-      keeps_[live++] = {.id = items[i].id, .keep = keep[i], .item = static_cast<std::int32_t>(i)};
+      keeps_[live++] = {
+          .id = items[i].id, .keep = keep[i], .item = static_cast<std::int32_t>(i), .accepted = {}};
     }
   }
   HOLDFAST_TRY(finish(keeps_.span(0, live), record.ticket, stream));
-  for (std::uint32_t i = 0; i < accepted.size(); ++i) {
-    accepted[i] = {.committed = keep[i], .rows_to_append = 0};
+  std::fill(accepted.begin(), accepted.end(), Accepted{});
+  for (std::uint32_t i = 0; i < live && !accepted.empty(); ++i) {
+    accepted[static_cast<std::size_t>(keeps_[i].item)] = keeps_[i].accepted;
   }
   close_step(step.index);
   return {};
@@ -148,7 +154,7 @@ Status Core::drop_step(HandleId step, Stream stream) noexcept {
   Status answer;
   for (ItemRequest const& item : items) {
     if (item.id.index != 0 && check_open(item.id, steps_[step.index].ticket)) {
-      keeps_[live++] = {.id = item.id, .keep = 0, .item = -1};
+      keeps_[live++] = {.id = item.id, .keep = 0, .item = -1, .accepted = {}};
     }
   }
   if (live != 0) {

@@ -23,6 +23,7 @@ class PagedPlane {
   [[nodiscard]] std::uint32_t available() const noexcept { return table_.pages().free_count(); }
   void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
   void reserve(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  [[nodiscard]] bool drop_is_exact(std::uint32_t /*sequence*/) const noexcept { return true; }
   void commit(Owner owner, Opening const& opening, std::uint32_t keep, StepWork& step) noexcept;
   [[nodiscard]] Status can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept;
   void truncate(Owner owner, std::uint32_t length, StepWork& step) noexcept;

@@ -19,12 +19,19 @@ using storage::Owner;
 using storage::Plan;
 using storage::StepWork;
 
+/// What open rows do to a state that has no position index.
+enum class StateMode : std::uint8_t {
+  kFresh,    // an append writes another slot, a round one column a row
+  kInPlace,  // the slot that is read is written; of a round, and when it is shared, that is a copy
+};
+
 /// What a begin asks of every plane.
 struct Opening {
   std::uint32_t base;     // committed rows
   std::uint32_t rows;     // open rows
   bool round;             // a verify: rows are provisional
   std::uint32_t reached;  // at the end: one past the highest position that was written
+  StateMode mode = StateMode::kFresh;
 };
 
 /// Rollback puts a snapshot under the same id; a fork is a new sequence.
@@ -48,6 +55,7 @@ struct PlaneMemory {
   X(available, "says what is free")                                                 \
   X(copy_on_write, "makes its open rows writable without touching what others see") \
   X(reserve, "takes fresh storage for open rows")                                   \
+  X(drop_is_exact, "says whether forgetting its open rows leaves it as it was")     \
   X(commit, "keeps the first open rows and gives up the others")                    \
   X(can_truncate, "says whether it can shorten, and why not")                       \
   X(truncate, "shortens")                                                           \
@@ -92,6 +100,10 @@ concept has_copy_on_write = requires(P p, Owner owner, Opening const& opening, S
 template <typename P>
 concept has_reserve = requires(P p, Owner owner, Opening const& opening, StepWork& step) {
   { p.reserve(owner, opening, step) } -> std::same_as<void>;
+};
+template <typename P>
+concept has_drop_is_exact = requires(P const p, std::uint32_t sequence) {
+  { p.drop_is_exact(sequence) } -> std::same_as<bool>;
 };
 template <typename P>
 concept has_commit =

@@ -36,28 +36,68 @@ PlaneInfo RecurrentPlane::describe(Plan const& plan) const noexcept {
 PlaneState RecurrentPlane::state(Holder holder) const noexcept {
   State const& known =
       holder.kind == HolderKind::kSequence ? sequences_[holder.index] : snapshots_[holder.index];
-  return {.length = known.length, .slot = known.slot};
+  std::uint32_t read = known.slot;
+  if (known.in_place && !HOLDFAST_MUTANT(kReadSlotOfBase)) {
+    read = open_pages(holder.index).front();
+  }
+  return {.length = known.length, .slot = known.slot, .read_slot = read};
 }
 
 void RecurrentPlane::start(Owner owner, StepWork& step) noexcept {
   std::uint32_t const slot = slots_.take(owner.mark);
-  sequences_[owner.index] = {.length = 0, .slot = slot, .columns = 0};
+  sequences_[owner.index] = {.slot = slot};
   if (!HOLDFAST_MUTANT(kBirthNotZeroed)) {
     step.zero(plane_, slot);
   }
 }
 
-std::uint32_t RecurrentPlane::need(Owner /*owner*/, Opening const& opening) const noexcept {
-  return opening.round ? opening.rows : 1;
+std::uint32_t RecurrentPlane::need(Owner owner, Opening const& opening) const noexcept {
+  switch (opening.mode) {
+    case StateMode::kFresh:
+      return opening.round ? opening.rows : 1;
+    case StateMode::kInPlace: {
+      bool const shared = slots_.references(sequences_[owner.index].slot) > 1;
+      return (opening.round ? opening.rows != 0 : shared) ? 1 : 0;
+    }
+  }
+  return 0;
 }
 
 void RecurrentPlane::copy_on_write(Owner /*owner*/,
                                    Opening const& /*opening*/,
                                    StepWork& /*step*/) noexcept {}
 
+void RecurrentPlane::reserve_in_place(Owner owner,
+                                      Opening const& opening,
+                                      StepWork& step) noexcept {
+  State& known = sequences_[owner.index];
+  std::uint32_t written = known.slot;
+  if (need(owner, opening) != 0 && !(!opening.round && HOLDFAST_MUTANT(kSharedStateInPlace))) {
+    written = slots_.take(owner.mark);
+    columns_[std::uint64_t{owner.index} * column_limit_] = written;
+    known.columns = 1;
+    known.in_place = true;
+    step.copy_flat({.plane = plane_,
+                    .destination = written,
+                    .source = known.slot,
+                    .bytes = HOLDFAST_MUTANT(kFlatCopyShort)
+                                 ? slots_.page_bytes() / 2 / kSlotRowBytes * kSlotRowBytes
+                                 : slots_.page_bytes()});
+  } else {
+    known.direct = !opening.round && !HOLDFAST_MUTANT(kDropSaidExact);
+  }
+  for (std::uint32_t i = opening.round ? opening.rows : 1; i-- > 0;) {
+    step.write_slot(written);
+  }
+}
+
 void RecurrentPlane::reserve(Owner owner, Opening const& opening, StepWork& step) noexcept {
   State& known = sequences_[owner.index];
   HOLDFAST_ASSERT(known.columns == 0);
+  if (opening.mode == StateMode::kInPlace) {
+    reserve_in_place(owner, opening, step);
+    return;
+  }
   auto const columns = columns_.span(std::uint64_t{owner.index} * column_limit_, column_limit_);
   for (std::uint32_t i = need(owner, opening); i-- > 0;) {
     std::uint32_t const slot = slots_.take(owner.mark);
@@ -72,14 +112,17 @@ void RecurrentPlane::commit(Owner owner,
                             StepWork& step) noexcept {
   State& known = sequences_[owner.index];
   auto const columns = columns_.span(std::uint64_t{owner.index} * column_limit_, known.columns);
-  std::uint32_t kept =
-      !opening.round ? 0 : keep - 1;  // column of the state after the last kept row
-  if (opening.round && HOLDFAST_MUTANT(kColumnOffByOne) && keep > 1) {
+  bool const has_columns = opening.round && opening.mode == StateMode::kFresh;
+  std::uint32_t kept = !has_columns ? 0 : keep - 1;  // column of the state after the last kept row
+  if (has_columns && HOLDFAST_MUTANT(kColumnOffByOne) && keep > 1) {
     kept = keep - 2;
   }
-  bool const takes =
-      keep != 0 && !(opening.round && keep == opening.rows && HOLDFAST_MUTANT(kWholeRoundIgnored));
-  if (takes && opening.round && keep < opening.rows && HOLDFAST_MUTANT(kConvNotRolledBack)) {
+  bool const whole_ignored =
+      opening.round && keep == opening.rows &&
+      (known.in_place ? HOLDFAST_MUTANT(kInPlaceKeepsBase) : HOLDFAST_MUTANT(kWholeRoundIgnored));
+  bool const takes = (keep != 0 && !whole_ignored) ||
+                     (known.in_place && opening.round && HOLDFAST_MUTANT(kBaseNotRestored));
+  if (takes && has_columns && keep < opening.rows && HOLDFAST_MUTANT(kConvNotRolledBack)) {
     for (StateInfo const& state : states_) {
       step.copy_rows({.plane = plane_,
                       .destination = columns[kept],
@@ -96,10 +139,10 @@ void RecurrentPlane::commit(Owner owner,
       release_slot(columns[column]);
     }
   }
-  if (!(opening.round && keep == 0 && HOLDFAST_MUTANT(kColumnsStayOpen))) {
-    known.columns = 0;
-  }
-  known.length = opening.base + keep;
+  bool const stays_open = opening.round && keep == 0 && HOLDFAST_MUTANT(kColumnsStayOpen);
+  known = {.length = opening.base + keep,
+           .slot = known.slot,
+           .columns = stays_open ? known.columns : 0};
 }
 
 Status RecurrentPlane::can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept {
@@ -119,7 +162,7 @@ void RecurrentPlane::truncate(Owner owner, std::uint32_t length, StepWork& /*ste
 
 void RecurrentPlane::hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept {
   State const& known = sequences_[sequence];
-  snapshots_[snapshot] = {.length = known.length, .slot = known.slot, .columns = 0};
+  snapshots_[snapshot] = {.length = known.length, .slot = known.slot};
   if (!HOLDFAST_MUTANT(kHeldSlotReused)) {
     slots_.retain(known.slot);
   }
@@ -135,7 +178,7 @@ void RecurrentPlane::load(std::uint32_t snapshot,
   if (known.slot != 0) {
     release_slot(known.slot);
   }
-  known = {.length = held.length, .slot = held.slot, .columns = 0};
+  known = {.length = held.length, .slot = held.slot};
   if (kind == LoadKind::kRollback && slots_.free_count() != 0 && HOLDFAST_MUTANT(kSecondRollback)) {
     // The first rollback takes the snapshot's state with it: a second one finds the slot that came
     // after.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent state: one slot holds conv window and ssm state of all accumulator layers of one
 // sequence at one position. A held slot is never written: appends and rounds write fresh slots, and
-// the end picks one.
+// the end picks one. In place the fresh slot starts as a copy of the base; only an append on a slot
+// that nothing else holds goes without, and then the base is gone once it is written.
 #pragma once
 
 #include "planes/plane.hpp"
@@ -27,10 +28,14 @@ class RecurrentPlane {
   void start(Owner owner, StepWork& step) noexcept;
   [[nodiscard]] std::uint32_t need(Owner owner, Opening const& opening) const noexcept;
   [[nodiscard]] std::uint32_t available() const noexcept { return slots_.free_count(); }
-  /// Nothing to copy: open rows never go to the slot that others may see.
+  /// Nothing: what in-place rows need of the slot that others may see, reserve copies.
   void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
-  /// One fresh slot for an append, one column a row for a round.
+  /// One fresh slot for an append, one column a row for a round; in place one copy, or nothing.
   void reserve(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  /// False while an in-place append writes the one slot that the sequence has.
+  [[nodiscard]] bool drop_is_exact(std::uint32_t sequence) const noexcept {
+    return !sequences_[sequence].direct;
+  }
   /// The slot after the last kept row becomes the state.
   void commit(Owner owner, Opening const& opening, std::uint32_t keep, StepWork& step) noexcept;
   [[nodiscard]] Status can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept;
@@ -57,8 +62,11 @@ class RecurrentPlane {
     std::uint32_t length;  // rows
     std::uint32_t slot;
     std::uint32_t columns;  // write slots of the open handle
+    bool in_place;          // column 0 is a copy of `slot` that is read and written
+    bool direct;            // `slot` itself is written; there is no column
   };
 
+  void reserve_in_place(Owner owner, Opening const& opening, StepWork& step) noexcept;
   void release_slot(std::uint32_t slot) noexcept;
 
   storage::PageArena slots_;

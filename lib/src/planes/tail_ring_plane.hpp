@@ -29,6 +29,7 @@ class TailRingPlane {
   [[nodiscard]] std::uint32_t available() const noexcept { return pages_.free_count(); }
   void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
   void reserve(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  [[nodiscard]] bool drop_is_exact(std::uint32_t /*sequence*/) const noexcept { return true; }
   void commit(Owner owner, Opening const& opening, std::uint32_t keep, StepWork& step) noexcept;
   /// Allowed iff the open pool's rows below `length` are none, or resident.
   [[nodiscard]] Status can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept;

@@ -321,7 +321,8 @@ StepLimits step_limits(Plan const& plan) noexcept {
           .patches = plan.step_patches,
           .columns = std::max(1U, plan.largest_round) * sequences,
           .mirrors = sequences,
-          .runs = plan.step_items};
+          .runs = plan.step_items,
+          .flat_copies = plan.state_count != 0 ? sequences : 0};
 }
 
 Status make_plan(Layout const& layout, Plan& plan) noexcept {

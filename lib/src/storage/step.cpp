@@ -123,12 +123,13 @@ Kernel const kStepKernel{"holdfast.step", sizeof(StepParameters), &declare_acces
 std::uint64_t StepWork::block_bytes(StepLimits const& limits) noexcept {
   return span_bytes<StripLayout>(limits.planes) + span_bytes<PageCopy>(limits.copies) +
          span_bytes<TablePatch>(limits.patches) + span_bytes<MirrorUpdate>(limits.mirrors) +
-         span_bytes<RowRun>(limits.runs) + span_bytes<std::uint32_t>(limits.columns);
+         span_bytes<RowRun>(limits.runs) + span_bytes<std::uint32_t>(limits.columns) +
+         span_bytes<CopySegment>(limits.flat_copies);
 }
 
 bool StepWork::create(StepLimits const& limits, std::uint32_t ranks) noexcept {
   limits_ = limits;
-  return parts_.create(ranks);
+  return parts_.create(ranks) && flat_copies_.create(limits.flat_copies);
 }
 
 void StepWork::attach(std::uint32_t rank,
@@ -144,6 +145,7 @@ void StepWork::attach(std::uint32_t rank,
   part.mirrors = take_span<MirrorUpdate>(block, limits_.mirrors);
   part.runs = take_span<RowRun>(block, limits_.runs);
   part.columns = take_span<std::uint32_t>(block, limits_.columns);
+  part.segments = take_span<CopySegment>(block, limits_.flat_copies);
 }
 
 StepParameters StepWork::parameters_of(Part const& part) const noexcept {
@@ -165,6 +167,19 @@ StepParameters StepWork::parameters_of(Part const& part) const noexcept {
           .zero_page = zero_page_};
 }
 
+Status StepWork::copy_flat_on(Part const& part, Stream stream) const noexcept {
+  for (std::uint32_t i = 0; i < flat_copy_count_; ++i) {
+    FlatCopy const& copy = flat_copies_[i];
+    StripLayout const& layout = part.strips[copy.plane];
+    part.segments[i] = {.destination = layout.base + copy.destination * layout.page_bytes,
+                        .source = layout.base + copy.source * layout.page_bytes,
+                        .bytes = copy.bytes};
+  }
+  return flat_copy_count_ == 0
+             ? Status{}
+             : part.device->copy({part.segments, flat_copy_count_}, stream);
+}
+
 Status StepWork::launch(Stream stream) noexcept {
   Status answer;
   for (std::uint32_t rank = 0; rank < parts_.size(); ++rank) {
@@ -176,6 +191,9 @@ Status StepWork::launch(Stream stream) noexcept {
       std::copy_n(from.mirrors, mirror_count_, part.mirrors);
       std::copy_n(from.runs, run_count_, part.runs);
       std::copy_n(from.columns, column_count_, part.columns);
+    }
+    if (Status const copied = copy_flat_on(part, stream); !copied && answer) {
+      answer = copied.error();
     }
     StepParameters const parameters = parameters_of(part);
     if (Status const launched = part.device->launch(kStepKernel, &parameters, stream);

@@ -3,6 +3,9 @@
 // collected once on the host in a pinned block, then done by one launch on each rank. Row copies
 // come first, then table entries, then the sequence record. What is collected says places by
 // number, so that it means the same on every rank.
+//
+// Flat copies of whole state slots go before the launch, as one call of the device's own copy, which
+// moves long contiguous pieces at memory bandwidth.
 #pragma once
 
 #include <cstdint>
@@ -88,6 +91,15 @@ struct StepLimits {
   std::uint32_t columns;
   std::uint32_t mirrors;
   std::uint32_t runs;
+  std::uint32_t flat_copies;
+};
+
+/// The first bytes of a page or slot, on every rank of its stage.
+struct FlatCopy {
+  std::uint32_t plane;
+  std::uint32_t destination;
+  std::uint32_t source;
+  std::uint64_t bytes;
 };
 
 /// Where the step kernel finds its device memory on one rank.
@@ -121,12 +133,18 @@ class StepWork {
     run_count_ = 0;
     column_count_ = 0;
     zero_page_ = 0;
+    flat_copy_count_ = 0;
   }
   /// Fills a page or slot with zeros; once a call.
   void zero(std::uint32_t plane, std::uint32_t page) noexcept {
     HOLDFAST_ASSERT(zero_page_ == 0 && page != 0);
     zero_plane_ = plane;
     zero_page_ = page;
+  }
+  /// A contiguous copy that is done before everything else.
+  void copy_flat(FlatCopy const& copy) noexcept {
+    HOLDFAST_ASSERT(flat_copy_count_ < limits_.flat_copies);
+    flat_copies_[flat_copy_count_++] = copy;
   }
   void copy_rows(PageCopy const& copy) noexcept {
     HOLDFAST_ASSERT(copy_count_ < limits_.copies);
@@ -162,7 +180,7 @@ class StepWork {
   [[nodiscard]] std::uint32_t const* row_sequences(std::uint32_t rank) const noexcept {
     return parts_[rank].places.row_sequences;
   }
-  /// One launch on every rank. On the first error the other ranks are still told: their mirrors
+  /// One launch on every rank, after one copy call when there are flat copies. On the first error the other ranks are still told: their mirrors
   /// follow the host, and the caller taints the sequences on all.
   [[nodiscard]] Status launch(Stream stream) noexcept;
 
@@ -177,12 +195,16 @@ class StepWork {
     MirrorUpdate* mirrors;
     RowRun* runs;
     std::uint32_t* columns;
+    CopySegment* segments;
   };
 
   [[nodiscard]] Part& first() noexcept { return parts_[0]; }
   [[nodiscard]] StepParameters parameters_of(Part const& part) const noexcept;
 
+  [[nodiscard]] Status copy_flat_on(Part const& part, Stream stream) const noexcept;
+
   base::FixedArray<Part> parts_;  // [ranks]
+  base::FixedArray<FlatCopy> flat_copies_;
   StepLimits limits_{};
   std::uint32_t copy_count_ = 0;
   std::uint32_t patch_count_ = 0;
@@ -191,6 +213,7 @@ class StepWork {
   std::uint32_t column_count_ = 0;
   std::uint32_t zero_plane_ = 0;
   std::uint32_t zero_page_ = 0;
+  std::uint32_t flat_copy_count_ = 0;
 };
 
 }  // namespace holdfast::internal::storage

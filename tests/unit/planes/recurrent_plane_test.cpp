@@ -24,13 +24,19 @@ namespace {
 using internal::planes::LoadKind;
 using internal::planes::Opening;
 using internal::planes::RecurrentPlane;
+using internal::planes::StateMode;
 using internal::storage::make_plan;
 using internal::storage::Owner;
 using internal::storage::Plan;
 using internal::storage::StepWork;
 
-constexpr internal::storage::StepLimits kLimits{
-    .planes = 1, .copies = 4, .patches = 4, .columns = 4, .mirrors = 1, .runs = 1};
+constexpr internal::storage::StepLimits kLimits{.planes = 1,
+                                                .copies = 4,
+                                                .patches = 4,
+                                                .columns = 4,
+                                                .mirrors = 1,
+                                                .runs = 1,
+                                                .flat_copies = 1};
 
 constexpr Holder sequence(std::uint32_t index) {
   return {HolderKind::kSequence, index};
@@ -73,6 +79,10 @@ class RecurrentPlaneTest : public testing::Test {
   }
   static Opening round_of(std::uint32_t base, std::uint32_t rows) {
     return {.base = base, .rows = rows, .round = true, .reached = base + rows};
+  }
+  static Opening in_place(Opening opening) {
+    opening.mode = StateMode::kInPlace;
+    return opening;
   }
   std::vector<std::uint32_t> begin(std::uint32_t index, Opening const& opening) {
     std::uint32_t const needed = plane_.need(owner(index), opening);
@@ -208,6 +218,61 @@ TEST_F(RecurrentPlaneTest, DescribesItself) {
   EXPECT_EQ(info.page_rows, 0U);
   EXPECT_EQ(info.page_bytes, 4U * (5U * 2U + 4U));
   EXPECT_EQ(std::vector(info.layers.begin(), info.layers.end()), (std::vector<std::uint32_t>{0}));
+}
+
+TEST_F(RecurrentPlaneTest, InPlaceAppendOnASlotHeldAloneTakesNothing) {
+  Opening const opening = in_place(append_of(0, 3));
+  std::uint32_t const own = slot(sequence(1));
+  EXPECT_TRUE(begin(1, opening).empty());
+  EXPECT_EQ(step_.mirror().write_count, 1U);
+  EXPECT_EQ(step_.mirror().write_slots[0], own);
+  EXPECT_EQ(plane_.state(sequence(1)).read_slot, own);
+  EXPECT_FALSE(plane_.drop_is_exact(1));
+  plane_.commit(owner(1), opening, 3, step_);
+  EXPECT_EQ(slot(sequence(1)), own);
+  EXPECT_TRUE(plane_.drop_is_exact(1)) << "nothing is open";
+  EXPECT_EQ(taken(), 1U);
+}
+
+TEST_F(RecurrentPlaneTest, InPlaceAppendOnASharedSlotReadsAndWritesOneCopy) {
+  plane_.hold(1, 1);
+  Opening const opening = in_place(append_of(0, 3));
+  std::uint32_t const held = slot(sequence(1));
+  auto const fresh = begin(1, opening);
+  ASSERT_EQ(fresh.size(), 1U);
+  EXPECT_EQ(step_.mirror().write_slots[0], fresh[0]);
+  EXPECT_EQ(plane_.state(sequence(1)).read_slot, fresh[0]);
+  EXPECT_EQ(plane_.state(sequence(1)).slot, held) << "the base stays the state until the end";
+  EXPECT_TRUE(plane_.drop_is_exact(1));
+  plane_.commit(owner(1), opening, 0, step_);
+  EXPECT_EQ(slot(sequence(1)), held);
+  EXPECT_EQ(plane_.state(sequence(1)).read_slot, held);
+  begin(1, opening);
+  plane_.commit(owner(1), opening, 3, step_);
+  EXPECT_NE(slot(sequence(1)), held);
+  EXPECT_EQ(slot(snapshot(1)), held);
+}
+
+TEST_F(RecurrentPlaneTest, InPlaceRoundTakesOneSlotHoweverMany) {
+  std::uint32_t const base = slot(sequence(1));
+  for (std::uint32_t const rows : {0U, 1U, 4U}) {
+    Opening const opening = in_place(round_of(0, rows));
+    auto const fresh = begin(1, opening);
+    EXPECT_EQ(fresh.size(), rows == 0 ? 0U : 1U);
+    EXPECT_EQ(step_.mirror().write_count, rows);
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      EXPECT_EQ(step_.mirror().write_slots[row], fresh[0]);
+    }
+    EXPECT_TRUE(plane_.drop_is_exact(1)) << "a round holds its base";
+    plane_.commit(owner(1), opening, 0, step_);
+    EXPECT_EQ(slot(sequence(1)), base);
+    EXPECT_EQ(taken(), 1U);
+  }
+  Opening const whole = in_place(round_of(0, 4));
+  auto const fresh = begin(1, whole);
+  plane_.commit(owner(1), whole, 4, step_);
+  EXPECT_EQ(slot(sequence(1)), fresh[0]);
+  EXPECT_EQ(taken(), 1U) << "the base is given back";
 }
 
 }  // namespace

@@ -27,8 +27,13 @@ using internal::storage::PagedTable;
 using internal::storage::Plan;
 using internal::storage::StepWork;
 
-constexpr internal::storage::StepLimits kLimits{
-    .planes = 1, .copies = 4, .patches = 64, .columns = 1, .mirrors = 1, .runs = 1};
+constexpr internal::storage::StepLimits kLimits{.planes = 1,
+                                                .copies = 4,
+                                                .patches = 64,
+                                                .columns = 1,
+                                                .mirrors = 1,
+                                                .runs = 1,
+                                                .flat_copies = 0};
 
 constexpr Holder sequence(std::uint32_t index) {
   return {HolderKind::kSequence, index};

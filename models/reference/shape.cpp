@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A layout as the model reads it.
+#include "models/input_error.hpp"
+#include "models/reference/model.hpp"
+
+namespace holdfast::model {
+namespace {
+
+constexpr std::uint32_t kWidestRow = 4096;  // elements that make_key's buffer takes
+
+/// Takes the planes of one layer into the shape.
+struct LayerShape {
+  ModelShape& shape;
+  std::uint32_t layer;
+
+  void add_rows(PlaneShape plane) const {
+    plane.layer = layer;
+    if (plane.elements > kWidestRow) {
+      throw InputError("layout: layer " + std::to_string(layer) +
+                       ": rows of more than 4096 elements are not modelled");
+    }
+    shape.planes.push_back(plane);
+    shape.ring_of_plane.push_back(plane.ring_rows == 0 ? kRingLimit : ring_of(plane));
+  }
+  void add_state(StateShape state) const {
+    state.layer = layer;
+    shape.states.push_back(state);
+    shape.state_offsets.push_back(shape.state_elements);
+    shape.state_elements += state.elements();
+  }
+  [[nodiscard]] std::uint32_t ring_of(PlaneShape const& plane) const {
+    std::uint32_t ring = 0;
+    while (ring < shape.rings.size() &&
+           (shape.rings[ring].pool != plane.pool || shape.rings[ring].rows != plane.ring_rows)) {
+      ++ring;
+    }
+    if (ring == kRingLimit) {
+      throw InputError("layout: more than 4 different tail rings are not modelled");
+    }
+    if (ring == shape.rings.size()) {
+      shape.rings.push_back({plane.pool, plane.ring_rows});
+    }
+    return ring;
+  }
+};
+
+}  // namespace
+
+std::uint32_t ModelShape::find(PlaneKind kind, std::uint32_t layer) const noexcept {
+  for (std::uint32_t i = 0; i < planes.size(); ++i) {
+    if (planes[i].kind == kind && planes[i].layer == layer) {
+      return i;
+    }
+  }
+  return UINT32_MAX;
+}
+
+ModelShape make_model_shape(Layout const& layout) {
+  ModelShape shape;
+  shape.capacity = layout.capacity;
+  shape.page_rows = layout.page_rows;
+  for (std::uint32_t layer = 0; layer < layout.layers.size(); ++layer) {
+    for (PlaneSpec const& spec : layout.layers[layer].planes) {
+      LayerShape owner{shape, layer};
+      std::visit([&](auto const& known) { AllReferences::read(known, owner); }, spec);
+    }
+  }
+  return shape;
+}
+
+}  // namespace holdfast::model
