@@ -173,7 +173,7 @@ constexpr MutantInfo kMutants[] = {
     {"flat_copy_short",
      "the flat copy of an in-place handle leaves out the second half of the slot",
      "A13, A7",
-     "RECUR"},
+     "RECUR FIRST"},
     {"in_place_keeps_base",
      "accepting a whole in-place round keeps the base instead of the copy",
      "A10, A2",

@@ -53,10 +53,8 @@ void for_each_begin(Check const& check, Visit visit) {
   } else if (auto const* const step = std::get_if<model::StepOp>(check.op)) {
     for (model::StepPart const& item : step->items) {
       if (item.deed != model::StepDeed::kPad) {
-        visit(Opened{position(item.sequence),
-                     item.rows,
-                     item.deed == model::StepDeed::kVerify,
-                     item.mode});
+        visit(Opened{
+            position(item.sequence), item.rows, item.deed == model::StepDeed::kVerify, item.mode});
       }
     }
   }

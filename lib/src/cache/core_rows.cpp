@@ -315,7 +315,9 @@ Result<StateView> Core::state_view(HandleId id,
               plane,
               rank);
   view.base_slot = std::visit(
-      [&](auto const& held) { return held.state({HolderKind::kSequence, id.index}).slot; },
+      [&](auto const& held) {
+        return held.state({HolderKind::kSequence, id.index}).slot;
+      },
       planes_[plane]);
   view.sequence = mirror(id.index, device_of(plane, rank));
   view.slot_bytes = known->page_bytes;

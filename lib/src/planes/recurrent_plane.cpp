@@ -140,9 +140,8 @@ void RecurrentPlane::commit(Owner owner,
     }
   }
   bool const stays_open = opening.round && keep == 0 && HOLDFAST_MUTANT(kColumnsStayOpen);
-  known = {.length = opening.base + keep,
-           .slot = known.slot,
-           .columns = stays_open ? known.columns : 0};
+  known = {
+      .length = opening.base + keep, .slot = known.slot, .columns = stays_open ? known.columns : 0};
 }
 
 Status RecurrentPlane::can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept {

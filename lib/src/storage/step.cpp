@@ -175,9 +175,8 @@ Status StepWork::copy_flat_on(Part const& part, Stream stream) const noexcept {
                         .source = layout.base + copy.source * layout.page_bytes,
                         .bytes = copy.bytes};
   }
-  return flat_copy_count_ == 0
-             ? Status{}
-             : part.device->copy({part.segments, flat_copy_count_}, stream);
+  return flat_copy_count_ == 0 ? Status{}
+                               : part.device->copy({part.segments, flat_copy_count_}, stream);
 }
 
 Status StepWork::launch(Stream stream) noexcept {

@@ -178,6 +178,10 @@ TEST_F(InPlaceTest, RoundsCopyOneSlotAndKeepAllOrAdviseToAppend) {
         EXPECT_EQ(used_pages(*cache_), used) << "it takes nothing";
       }
       History const tokens = make_tokens(rows, rows + 20);
+      auto const view = round->state(cache_->inspect().states()[0].layer);
+      for (std::uint32_t row = 0; row < rows; ++row) {
+        EXPECT_EQ((&view->sequence->write_slot[0])[row], view->sequence->read_slot);
+      }
       engine_.write_in_place(*round, position(), tokens);
       auto const accepted = round->accept(keep);
       ASSERT_TRUE(IsOk(accepted));
