@@ -28,6 +28,7 @@ struct PlaneShape {
   std::uint32_t pool = 0;       // tail ring and pool keys
   std::uint32_t key_width = 0;  // tail ring and pool keys
   std::uint32_t ring_rows = 0;  // tail ring
+  bool derived = false;         // built by the library, never written
 };
 
 /// Shape of the recurrent state of one layer: conv window [channels, window], then ssm [heads, d_k,

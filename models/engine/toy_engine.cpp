@@ -220,7 +220,7 @@ Status ToyEngine::write(Handle& handle,
     return {};
   }
   for (PlaneShape const& plane : shape_.planes) {
-    if (plane.kind != PlaneKind::kPoolKeys) {
+    if (!plane.derived) {
       HOLDFAST_TRY(write_plane(handle, plane, position, first, count, style));
     }
   }

@@ -59,6 +59,12 @@ inline Layout hybrid_layout() {
                        {{LatentSpec{.width = 3}, small_indexer(), small_attention()}}});
 }
 
+/// Latent rows with an indexer whose pool is 1: the keys are rows.
+inline Layout pool_of_one_layout() {
+  IndexerSpec const keys{.index_width = 2, .pool = 1, .key_width = 2};
+  return small_layout({{{LatentSpec{.width = 3}, keys}}, {{LatentSpec{.width = 3}, keys}}});
+}
+
 /// Rows of every format: attention and latent rows, two layers of each shape.
 inline Layout formats_layout() {
   AttentionKvSpec f16 = small_attention();

@@ -81,7 +81,7 @@ inline void write_item(Cache const& cache, Step& step, std::uint32_t item, StepP
   for (std::uint32_t index = 0; index < look.plane_count(); ++index) {
     PlaneInfo const plane = look.plane(index);
     for (std::uint32_t const layer : plane.layers) {
-      if (plane.page_rows != 0 && plane.kind != PlaneKind::kPoolKeys) {
+      if (plane.page_rows != 0 && plane.unit_tokens == 1) {
         auto const source = engine.rows(plane, layer, position, part.tokens);
         EXPECT_TRUE(IsOk(step.write(item, plane.kind, layer, source.data(), 0, count)));
       }

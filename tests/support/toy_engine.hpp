@@ -217,7 +217,7 @@ class ToyEngine {
     Inspection const look = cache_->inspect();
     for (std::uint32_t index = 0; index < look.plane_count(); ++index) {
       PlaneInfo const plane = look.plane(index);
-      if (plane.page_rows == 0 || plane.kind == PlaneKind::kPoolKeys) {
+      if (plane.page_rows == 0 || plane.unit_tokens != 1) {
         continue;
       }
       for (std::uint32_t const layer : plane.layers) {
@@ -271,7 +271,7 @@ class ToyEngine {
         ASSERT_TRUE(IsOk(look.read_rows(holder, index, i, row, 1, found)))
             << plane.name << " layer " << layer << " row " << row;
         for (std::uint32_t element = 0; element < plane.row_elements; ++element) {
-          wanted[element] = plane.kind == PlaneKind::kPoolKeys
+          wanted[element] = plane.unit_tokens != 1
                                 ? key_element(history,
                                               layer,
                                               row * plane.unit_tokens,

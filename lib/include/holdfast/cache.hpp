@@ -135,7 +135,8 @@ class OpenRows : public HandleBase {
  public:
   /// Where the rows of `layer` in a plane lie. The caller declares that its kernels write the open
   /// rows below `written`, which count as written from now on; UINT32_MAX stands for all. Tail
-  /// ring: only when the open rows are at most R - (length mod pool); pool keys have no view.
+  /// ring: only when the open rows are at most R - (length mod pool); pool keys have a view only
+  /// with a pool of 1.
   /// Errors   : kStale, kTainted, kInvalidArgument
   Result<RowsView> rows(PlaneKind plane,
                         std::uint32_t layer,
@@ -177,7 +178,8 @@ class Append : public detail::OpenRows {
   ~Append();
 
   /// Writes the next `count` rows of one layer of one plane, in order, each once. Rows of kTailRing
-  /// are indexer rows; the library builds the pool keys that become complete.
+  /// are indexer rows; the library builds the pool keys that become complete. With a pool of 1 the
+  /// rows are the keys, and are written as kPoolKeys.
   ///
   /// Shapes   : source [count, row elements] f32, memory of the rank's device; attention KV rows are
   ///            [2, heads, head_dim], with the heads of the rank. Elements are narrowed to the

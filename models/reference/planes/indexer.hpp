@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse indexer: one key for each complete pool, and the raw rows that are still needed.
+// Sparse indexer: one key for each complete pool, and the raw rows that are still needed; with a
+// pool of 1 one row a token.
 #pragma once
 
 #include "models/reference/planes/plane.hpp"
 
 namespace holdfast::model {
 
-/// Pool keys: one for each complete pool. Kept in the ring's shape, whose rows they summarise.
+/// Pool keys: one for each complete pool. Kept in the ring's shape, whose rows they summarise. With
+/// a pool of 1 each is the row itself.
 struct PoolKeyRows {
   static RowRange rows(PlaneShape const& shape, HistoryView const& history) noexcept {
     return {0, static_cast<std::uint32_t>(history.tokens.size()) / shape.pool};
@@ -15,6 +17,10 @@ struct PoolKeyRows {
                      HistoryView const& history,
                      std::uint32_t row,
                      float* out) noexcept {
+    if (!shape.derived) {
+      TokenRows::expect(shape, history, row, out);
+      return;
+    }
     PlaneShape ring = shape;
     ring.kind = PlaneKind::kTailRing;
     ring.elements = 2 * shape.key_width;
@@ -46,10 +52,15 @@ struct IndexerReference {
                      .elements = spec.key_width,
                      .pool = spec.pool,
                      .key_width = spec.key_width,
-                     .ring_rows = spec.ring_rows};
+                     .ring_rows = spec.ring_rows,
+                     .derived = spec.pool > 1};
     shape.add_rows(plane);
+    if (!plane.derived) {
+      return;
+    }
     plane.kind = PlaneKind::kTailRing;
     plane.elements = spec.index_width;
+    plane.derived = false;
     shape.add_rows(plane);
   }
 };

@@ -352,8 +352,11 @@ void run_program(Cache& cache, std::uint32_t seed, std::uint32_t steps) {
 }
 
 TEST(DeclaredAccesses, EveryByteThatChangesWasDeclared) {
-  for (Layout const& layout :
-       {attention_layout(), latent_layout(), hybrid_layout(), formats_layout()}) {
+  for (Layout const& layout : {attention_layout(),
+                               latent_layout(),
+                               hybrid_layout(),
+                               formats_layout(),
+                               pool_of_one_layout()}) {
     for (std::uint32_t seed = 1; seed <= 6; ++seed) {
       DeclaringDevice device;
       auto cache = Cache::create(layout, device);

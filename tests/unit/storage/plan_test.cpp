@@ -145,11 +145,16 @@ std::vector<Refusal> plane_refusals() {
        "latent.format"},
       {"ZeroIndexWidth", [](Layout& it) { indexer(it).index_width = 0; }, 2, "indexer.index_width"},
       {"ZeroPool", [](Layout& it) { indexer(it).pool = 0; }, 2, "indexer.pool"},
-      {"PoolOfOne",
-       [](Layout& it) { indexer(it).pool = 1; },
+      {"IndexWidthIsNotTheKeyOfAPoolOfOne",
+       [](Layout& it) { indexer(it).pool = 1, indexer(it).ring_rows = 0; },
        2,
-       "indexer.pool",
-       ErrorCode::kUnsupported},
+       "indexer.index_width"},
+      {"RingWithAPoolOfOne",
+       [](Layout& it) {
+         indexer(it) = {.index_width = 2, .pool = 1, .key_width = 2, .ring_rows = 6};
+       },
+       2,
+       "indexer.ring_rows"},
       {"ZeroKeyWidth", [](Layout& it) { indexer(it).key_width = 0; }, 2, "indexer.key_width"},
       {"ZeroRing", [](Layout& it) { indexer(it).ring_rows = 0; }, 2, "indexer.ring_rows"},
       {"LargeRing", [](Layout& it) { indexer(it).ring_rows = kTooLarge; }, 2, "indexer.ring_rows"},
@@ -308,6 +313,19 @@ TEST(Plan, LayersOfOtherFormatsAreOtherClasses) {
                          Format::kF32,     // pool keys
                          Format::kF32}));  // tail ring
   EXPECT_EQ(plan.classes[1].layer_count, 2U);
+}
+
+TEST(Plan, APoolOfOneMakesKeysAloneAndTheyAreWritten) {
+  Plan plan;
+  ASSERT_TRUE(IsOk(make_plan(pool_of_one_layout(), plan)));
+  ASSERT_EQ(plan.class_count, 2U);
+  auto const& keys = plan.classes[1];
+  EXPECT_EQ(keys.kind, PlaneKind::kPoolKeys);
+  EXPECT_FALSE(keys.derived);
+  EXPECT_EQ(keys.unit_tokens, 1U);
+  EXPECT_EQ(keys.entries, 20U);
+  EXPECT_EQ(keys.row_bytes, 8U);
+  EXPECT_EQ(keys.ring_rows, 0U);
 }
 
 TEST(Plan, RowsTakeTheBytesOfTheirFormat) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse indexer: pool keys, and the tail ring of the raw rows that they are made from.
+// Sparse indexer: pool keys, and the tail ring of the raw rows that they are made from. With a pool
+// of 1 the key is the row, and there is no ring.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +10,14 @@ namespace holdfast {
 
 /// Sparse indexer: each token adds one row [index_width] = [value | gate], each `key_width` wide;
 /// every `pool` rows are summarised by one pool key [key_width]. Owns two planes: pool keys and
-/// tail ring.
+/// tail ring. With a pool of 1 each token adds one row [key_width] that is the key itself: pool keys
+/// are then rows like any other, written by the engine, and the only plane.
 struct IndexerSpec {
-  std::uint32_t index_width = 0;  ///< elements; 2 * key_width
-  std::uint32_t pool = 0;         ///< rows that one key summarises; at least 2
+  std::uint32_t index_width = 0;  ///< elements; 2 * key_width, with a pool of 1 key_width
+  std::uint32_t pool = 0;         ///< rows that one key summarises
   std::uint32_t key_width = 0;    ///< elements
   std::uint32_t ring_rows = 0;    ///< R: a multiple of pool and of page_rows, at least pool - 1 +
-                                  ///< max(1, largest round)
+                                  ///< max(1, largest round); 0 with a pool of 1
 
   static constexpr char const* kName = "indexer";
   static constexpr PlaneTrait kPlanes[] = {{PlaneKind::kPoolKeys, "pool_keys", PlaneRule::kPaged},
@@ -26,15 +28,21 @@ struct IndexerSpec {
     visit.size("indexer.index_width", self.index_width);
     visit.size("indexer.pool", self.pool);
     visit.size("indexer.key_width", self.key_width);
-    visit.size("indexer.ring_rows", self.ring_rows);
+    visit.optional("indexer.ring_rows", self.ring_rows);
   }
   [[nodiscard]] Status check(LayerRules const& rules) const noexcept {
     if (pool == 1) {
-      return Error{.code = ErrorCode::kUnsupported,
-                   .text = "a pool of 1, where the row is the key, is not built yet",
-                   .subject = "indexer.pool",
-                   .layer = rules.layer};
+      if (index_width != key_width) {
+        return rules.refuse("indexer.index_width",
+                            "is not key_width, though with a pool of 1 the row is the key",
+                            index_width,
+                            key_width);
+      }
+      return ring_rows == 0
+                 ? Status{}
+                 : rules.refuse("indexer.ring_rows", "must be 0 with a pool of 1", ring_rows);
     }
+    HOLDFAST_TRY(rules.size("indexer.ring_rows", ring_rows));
     if (index_width != 2 * key_width) {
       return rules.refuse("indexer.index_width",
                           "is not twice key_width, as [value | gate] rows are",
@@ -57,19 +65,22 @@ struct IndexerSpec {
   }
   template <typename Sink>
   void describe(Sink&& sink) const {
+    bool const has_ring = pool > 1;
     sink(RowsDescription{.kind = PlaneKind::kPoolKeys,
                          .elements = key_width,
                          .unit_tokens = pool,
                          .shape = ring_rows,
                          .pool = pool,
                          .key_width = key_width,
-                         .derived = true});
-    sink(RowsDescription{.kind = PlaneKind::kTailRing,
-                         .elements = index_width,
-                         .shape = ring_rows,
-                         .ring_rows = ring_rows,
-                         .pool = pool,
-                         .key_width = key_width});
+                         .derived = has_ring});
+    if (has_ring) {
+      sink(RowsDescription{.kind = PlaneKind::kTailRing,
+                           .elements = index_width,
+                           .shape = ring_rows,
+                           .ring_rows = ring_rows,
+                           .pool = pool,
+                           .key_width = key_width});
+    }
   }
 };
 
