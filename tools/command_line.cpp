@@ -61,7 +61,7 @@ void add_geometry(CLI::App& command, Words& words) {
           "--geometry",
           words.geometries,
           "A built-in geometry (see: holdfast list geometries), or a file: a path that ends "
-          "in .json or has a '/'. Repeatable; default: all built-in ones")
+          "in .json or has a '/'. Repeatable; default: the small ones")
       ->type_name("NAME|FILE.json")
       ->allow_extra_args(false);
 }

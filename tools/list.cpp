@@ -8,11 +8,11 @@
 #include "fuzz/invariants_page.hpp"
 #include "fuzz/mutants.hpp"
 #include "invariants/registry.hpp"
+#include "models/geometry/geometry.hpp"
 #include "models/ops/op_list.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
 #include "tools/report.hpp"
-#include "tools/setup.hpp"
 
 namespace holdfast::tools {
 namespace {
@@ -37,7 +37,8 @@ Json planes_of(Layout const& layout) {
 
 Json geometries() {
   Json array = Json::array();
-  for (model::Geometry const& geometry : load_geometries({})) {
+  for (std::string const& name : model::built_in_geometry_names()) {
+    model::Geometry const geometry = model::read_geometry(name);
     Layout const& layout = geometry.layout;
     array.push_back({{"name", geometry.name},
                      {"layers", layout.layers.size()},
@@ -48,7 +49,9 @@ Json geometries() {
                      {"largest_round", layout.capacity.largest_round},
                      {"page_rows", layout.page_rows},
                      {"chunk_pages", layout.chunk_pages},
-                     {"ranks", layout.ranks}});
+                     {"ranks", layout.ranks},
+                     {"full_size", geometry.full_size},
+                     {"lacks", geometry.lacks}});
   }
   return array;
 }
@@ -98,12 +101,18 @@ std::string geometry_line(Json const& geometry) {
   for (auto const& [kind, count] : geometry.at("planes").items()) {
     planes += fmt::format("{}{} {}", planes.empty() ? "" : ", ", count.get<std::uint32_t>(), kind);
   }
-  return fmt::format("  {:<18} {} layers ({}), {} tokens, {}\n",
+  std::string lacks;
+  for (Json const& what : geometry.at("lacks")) {
+    lacks += (lacks.empty() ? "; lacks: " : ", ") + what.get<std::string>();
+  }
+  return fmt::format("  {:<18} {} layers ({}), {} tokens, {}{}{}\n",
                      string_of(geometry, "name"),
                      geometry.at("layers").get<std::size_t>(),
                      planes,
                      geometry.at("tokens").get<std::uint32_t>(),
-                     counted(geometry.at("ranks").get<std::uint32_t>(), "rank"));
+                     counted(geometry.at("ranks").get<std::uint32_t>(), "rank"),
+                     geometry.at("full_size").get<bool>() ? ", full size" : "",
+                     lacks);
 }
 
 std::string operation_line(Json const& operation) {

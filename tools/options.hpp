@@ -20,7 +20,7 @@ struct HelpOptions {
 };
 
 struct RunOptions {
-  std::vector<std::string> geometries;  ///< empty: all built-in ones
+  std::vector<std::string> geometries;  ///< empty: the default ones
   std::uint64_t seed = kDefaultSeed;
   std::uint64_t operations = 0;  ///< 0: by time
   double seconds = kDefaultSeconds;
@@ -45,7 +45,7 @@ struct ListOptions {
 };
 
 struct MutantsOptions {
-  std::vector<std::string> geometries;  ///< empty: all built-in ones
+  std::vector<std::string> geometries;  ///< empty: the default ones
   std::vector<std::string> only;        ///< empty: all mutants
   std::uint64_t seed = kDefaultSeed;
   std::uint64_t budget = kDefaultBudget;

@@ -14,7 +14,7 @@ namespace holdfast::tools {
 /// EnvironmentError when there is no memory for it.
 void check_geometry(model::Geometry const& geometry, std::string const& origin);
 
-/// Loads and checks geometries; none stands for all built-in ones.
+/// Loads and checks geometries; none stands for the default ones.
 std::vector<model::Geometry> load_geometries(std::vector<std::string> const& names);
 
 /// Turns a mutant on, when there is one to turn on.

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <type_traits>
 
 #include "models/geometry/embedded.hpp"
 #include "models/geometry/json_reader.hpp"
@@ -37,6 +38,43 @@ std::string_view key_of(std::string_view field) {
   return field.substr(field.find('.') + 1);
 }
 
+/// What models have and the library lacks, as geometries name it.
+struct LackingPlane {
+  std::string_view kind;
+  char const* what;
+  std::vector<std::string_view> required;
+};
+std::vector<LackingPlane> lacking_planes() {
+  return {{"sliding_kv", "sliding-window KV", {"kind", "heads", "head_dim", "window"}},
+          {"draft_kv", "draft planes", {"kind", "heads", "head_dim"}},
+          {"draft_latent", "draft planes", {"kind", "width"}}};
+}
+constexpr std::string_view kLackingFormats[] = {"fp8_e4m3", "q8_0", "q5_1"};
+/// Values of attention KV in a format of their own.
+constexpr std::string_view kValueFormat = "value_format";
+
+/// What the planes of one layer lack.
+using Lacks = std::vector<std::string>;
+
+/// Reads the name of a format; one that is lacking leaves `value` as it is.
+void read_format(JsonPlace const& place, Format& value, Lacks& lacks) {
+  std::vector<std::string> known;
+  for (std::uint32_t i = 0; i < kFormatCount; ++i) {
+    known.emplace_back(name_of(static_cast<Format>(i)));
+    if (place.string() == known.back()) {
+      value = static_cast<Format>(i);
+      return;
+    }
+  }
+  for (std::string_view const lacking : kLackingFormats) {
+    if (place.string() == lacking) {
+      lacks.push_back("format " + place.string());
+      return;
+    }
+  }
+  place.refuse("unknown format " + in_quotes(place.string()) + " (known: " + join(known) + ")");
+}
+
 /// Lists the keys of a spec.
 struct KeyCollector {
   std::vector<std::string_view> required{"kind"};
@@ -53,6 +91,7 @@ struct KeyCollector {
 /// Reads a spec's fields; holdfast::validate refuses what does not go together.
 struct FieldReader {
   JsonPlace const& plane;
+  Lacks& lacks;
 
   void size(char const* field, std::uint32_t& value) const {
     value = plane.at(key_of(field)).number();
@@ -74,47 +113,94 @@ struct FieldReader {
     if (!plane.has(key_of(field))) {
       return;
     }
-    JsonPlace const named = plane.at(key_of(field));
-    std::vector<std::string> known;
-    for (std::uint32_t i = 0; i < kFormatCount; ++i) {
-      known.emplace_back(name_of(static_cast<Format>(i)));
-      if (named.string() == known.back()) {
-        value = static_cast<Format>(i);
-        return;
-      }
-    }
-    named.refuse("unknown format " + in_quotes(named.string()) + " (known: " + join(known) + ")");
+    read_format(plane.at(key_of(field)), value, lacks);
   }
 };
 
 template <std::size_t I = 0>
-PlaneSpec read_plane(JsonPlace const& plane, std::size_t layer, std::vector<std::string> known) {
+void read_plane(JsonPlace const& plane,
+                std::size_t number,
+                std::vector<std::string> known,
+                Layer& layer,
+                Lacks& lacks) {
   JsonPlace const kind = plane.at("kind");
   if constexpr (I < std::variant_size_v<PlaneSpec>) {
     using Spec = std::variant_alternative_t<I, PlaneSpec>;
     if (kind.string() != Spec::kName) {
       known.emplace_back(Spec::kName);
-      return read_plane<I + 1>(plane, layer, std::move(known));
+      read_plane<I + 1>(plane, number, std::move(known), layer, lacks);
+      return;
     }
     Spec spec;
     KeyCollector keys;
     Spec::fields(spec, keys);
+    if (std::is_same_v<Spec, AttentionKvSpec>) {
+      keys.extra.push_back(kValueFormat);
+    }
     plane.expect_object(keys.required, keys.extra);
-    Spec::fields(spec, FieldReader{plane});
-    return spec;
+    std::size_t const before = lacks.size();
+    Spec::fields(spec, FieldReader{plane, lacks});
+    if (plane.has(kValueFormat)) {
+      Format ignored{};
+      read_format(plane.at(kValueFormat), ignored, lacks);
+      lacks.push_back("a format of its own for values");
+    }
+    if (lacks.size() == before) {
+      layer.planes.emplace_back(std::move(spec));
+    }
   } else {
-    kind.refuse("layer " + std::to_string(layer) + " has a plane of unknown kind " +
+    for (LackingPlane const& lacking : lacking_planes()) {
+      if (kind.string() == lacking.kind) {
+        plane.expect_object(lacking.required, {"format", kValueFormat});
+        lacks.emplace_back(lacking.what);
+        return;
+      }
+    }
+    kind.refuse("layer " + std::to_string(number) + " has a plane of unknown kind " +
                 in_quotes(kind.string()) + did_you_mean(kind.string(), known) +
                 "; known: " + join(known));
   }
 }
 
-PlaneSpec read_plane(JsonPlace const& plane, std::size_t layer) {
+void read_plane(JsonPlace const& plane, std::size_t number, Layer& layer, Lacks& lacks) {
   plane.expect_object();
   if (!plane.has("kind")) {
     plane.refuse("missing key \"kind\"");
   }
-  return read_plane<0>(plane, layer, {});
+  read_plane<0>(plane, number, {}, layer, lacks);
+}
+
+/// Each thing that layers lack, with its layers: "sliding-window KV (layer 0 and 17 others)".
+std::vector<std::string> lines_of(std::vector<Lacks> const& lacks) {
+  struct Lacking {
+    std::string what;
+    std::size_t first;
+    std::size_t layers;
+    std::size_t last;
+  };
+  std::vector<Lacking> all;
+  for (std::size_t layer = 0; layer < lacks.size(); ++layer) {
+    for (std::string const& what : lacks[layer]) {
+      auto const known = std::find_if(
+          all.begin(), all.end(), [&](Lacking const& lacking) { return lacking.what == what; });
+      if (known == all.end()) {
+        all.push_back({what, layer, 1, layer});
+      } else if (known->last != layer) {
+        ++known->layers;
+        known->last = layer;
+      }
+    }
+  }
+  std::vector<std::string> lines;
+  for (Lacking const& lacking : all) {
+    std::string line = lacking.what + " (layer " + std::to_string(lacking.first);
+    if (lacking.layers > 1) {
+      line += " and " + std::to_string(lacking.layers - 1) +
+              (lacking.layers == 2 ? " other" : " others");
+    }
+    lines.push_back(line + ")");
+  }
+  return lines;
 }
 
 /// Unrolls layer groups; for each layer it keeps the JSON path of the item that made it.
@@ -130,6 +216,8 @@ class LayerReader {
 
   [[nodiscard]] std::vector<Layer> const& layers() const { return layers_; }
   [[nodiscard]] std::vector<std::string> const& paths() const { return paths_; }
+  /// By layer.
+  [[nodiscard]] std::vector<Lacks> const& lacks() const { return lacks_; }
 
  private:
   void read_item(JsonPlace const& item) {  // NOLINT(misc-no-recursion)
@@ -154,6 +242,7 @@ class LayerReader {
     for (std::size_t i = 0; i < block * (times - 1); ++i) {
       layers_.emplace_back(layers_[first + i]);
       paths_.emplace_back(paths_[first + i]);
+      lacks_.emplace_back(lacks_[first + i]);
     }
   }
 
@@ -161,15 +250,18 @@ class LayerReader {
     JsonPlace const planes = item.at("planes");
     std::size_t const count = planes.expect_array();
     Layer layer;
+    Lacks lacks;
     for (std::size_t i = 0; i < count; ++i) {
-      layer.planes.push_back(read_plane(planes.at(i), layers_.size()));
+      read_plane(planes.at(i), layers_.size(), layer, lacks);
     }
     layers_.push_back(std::move(layer));
+    lacks_.push_back(std::move(lacks));
     paths_.push_back(item.path());
   }
 
   std::vector<Layer> layers_;
   std::vector<std::string> paths_;
+  std::vector<Lacks> lacks_;
 };
 
 Capacity read_capacity(JsonPlace const& place) {
@@ -265,6 +357,14 @@ Geometry load_built_in(std::string const& name) {
                    "; known: " + join(names) + "; or a path that ends in .json or has a '/'");
 }
 
+/// Lets pass only what can be run.
+Geometry runnable(Geometry geometry) {
+  if (geometry.lacks.empty()) {
+    return geometry;
+  }
+  throw InputError("geometry " + geometry.name + " lacks: " + join(geometry.lacks));
+}
+
 bool is_path(std::string const& name_or_path) {
   constexpr std::string_view kEnding = ".json";
   return name_or_path.find('/') != std::string::npos ||
@@ -283,7 +383,22 @@ std::vector<std::string> built_in_geometry_names() {
   return names;
 }
 
+std::vector<std::string> default_geometry_names() {
+  std::vector<std::string> names;
+  for (std::string const& name : built_in_geometry_names()) {
+    Geometry const geometry = load_built_in(name);
+    if (!geometry.full_size && geometry.lacks.empty()) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
 Geometry load_geometry(std::string const& name_or_path) {
+  return runnable(read_geometry(name_or_path));
+}
+
+Geometry read_geometry(std::string const& name_or_path) {
   if (is_path(name_or_path)) {
     return parse_geometry(read_whole_file(name_or_path), name_or_path);
   }
@@ -293,10 +408,12 @@ Geometry load_geometry(std::string const& name_or_path) {
 Geometry parse_geometry(std::string_view json_text, std::string const& origin) {
   nlohmann::json const document = parse_json(json_text, origin);
   JsonPlace const root(document, origin);
-  root.expect_object({"name", "capacity", "layers"}, {"page_rows", "chunk_pages", "ranks", "mix"});
+  root.expect_object({"name", "capacity", "layers"},
+                     {"page_rows", "chunk_pages", "ranks", "mix", "full_size"});
 
   Geometry geometry;
   geometry.name = read_name(root.at("name"));
+  geometry.full_size = root.has("full_size") && root.at("full_size").boolean();
   Layout& layout = geometry.layout;
   layout.page_rows = root.number_or("page_rows", layout.page_rows);
   layout.chunk_pages = root.number_or("chunk_pages", layout.chunk_pages);
@@ -305,6 +422,7 @@ Geometry parse_geometry(std::string_view json_text, std::string const& origin) {
   LayerReader reader;
   reader.read(root.at("layers"));
   layout.layers = reader.layers();
+  geometry.lacks = lines_of(reader.lacks());
   if (root.has("mix")) {
     geometry.mix = read_mix(root.at("mix"));
   }
@@ -324,7 +442,7 @@ std::string geometry_reference(Geometry const& geometry) {
 
 Geometry geometry_from_reference(std::string const& reference) {
   bool const is_text = !reference.empty() && reference.front() == '{';
-  return is_text ? parse_geometry(reference, "geometry") : load_built_in(reference);
+  return runnable(is_text ? parse_geometry(reference, "geometry") : load_built_in(reference));
 }
 
 }  // namespace holdfast::model

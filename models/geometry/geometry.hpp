@@ -16,6 +16,10 @@
 // `name`, `capacity` with `tokens`, `layers` and the sizes of addressed planes must be there; what
 // else is missing keeps the default of its field in holdfast/layout.hpp, or of the mix. Anything
 // that is not understood is refused.
+//
+// "full_size": true says that the sizes are those of a model and not for a machine of every day.
+// Geometries may name what models have and the library lacks - sliding windows, draft planes,
+// quantized rows: they are listed with what they lack, and refused when they are to be run.
 #pragma once
 
 #include <holdfast/layout.hpp>
@@ -39,21 +43,30 @@ struct OperationMix {
 struct Geometry {
   std::string name;
   std::string text;  ///< the JSON that it came from, on one line, keys in order
-  Layout layout;     ///< accepted by holdfast::validate
+  Layout layout;     ///< accepted by holdfast::validate; without the planes that are lacking
   OperationMix mix;
+  /// What the library lacks to run it, e.g. "sliding-window KV (layer 0 and 17 others)".
+  std::vector<std::string> lacks;
+  bool full_size = false;
   bool built_in = false;
 };
 
 /// Names of the built-in geometries, in order.
 std::vector<std::string> built_in_geometry_names();
 
-/// Reads a built-in geometry, or a file when the argument ends in ".json" or has a '/'.
+/// Those that are run when nobody names one: neither of full size nor lacking anything.
+std::vector<std::string> default_geometry_names();
+
+/// Reads a built-in geometry, or a file when the argument ends in ".json" or has a '/', to be run.
 ///
-/// Errors: InputError for an unknown name, a file that cannot be read, and all that parse_geometry
-/// refuses
+/// Errors: InputError for an unknown name, a file that cannot be read, all that parse_geometry
+/// refuses, and a geometry that lacks something
 Geometry load_geometry(std::string const& name_or_path);
 
-/// Reads a geometry from its text; messages begin with `origin`.
+/// The same to be looked at: it may lack something.
+Geometry read_geometry(std::string const& name_or_path);
+
+/// Reads a geometry from its text; messages begin with `origin`. It may lack something.
 ///
 /// Errors: InputError for bad JSON (origin:line:column), for a key or value that is missing,
 /// unknown or of a wrong type (JSON path), and for a layout that holdfast::validate refuses (layer,
@@ -63,9 +76,10 @@ Geometry parse_geometry(std::string_view json_text, std::string const& origin);
 /// What a trace writes after "geometry ": the name of a built-in one, otherwise the text.
 std::string geometry_reference(Geometry const& geometry);
 
-/// The geometry of such a reference. It never reads a file.
+/// The geometry of such a reference, to be run. It never reads a file.
 ///
-/// Errors: InputError for an unknown name, and all that parse_geometry refuses
+/// Errors: InputError for an unknown name, all that parse_geometry refuses, and a geometry that lacks
+/// something
 Geometry geometry_from_reference(std::string const& reference);
 
 }  // namespace holdfast::model

@@ -208,6 +208,13 @@ std::string const& JsonPlace::string() const {
   return value_->get_ref<std::string const&>();
 }
 
+bool JsonPlace::boolean() const {
+  if (!value_->is_boolean()) {
+    refuse("must be true or false, is " + std::string(value_->type_name()));
+  }
+  return value_->get<bool>();
+}
+
 void JsonPlace::refuse(std::string const& what) const {
   throw InputError(message(*origin_, path_, what));
 }

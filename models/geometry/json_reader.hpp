@@ -44,6 +44,7 @@ class JsonPlace {
   /// A member that may be missing.
   [[nodiscard]] std::uint32_t number_or(std::string_view key, std::uint32_t fallback) const;
   [[nodiscard]] std::string const& string() const;
+  [[nodiscard]] bool boolean() const;
 
   [[nodiscard]] nlohmann::json const& value() const { return *value_; }
   [[nodiscard]] std::string const& path() const { return path_; }

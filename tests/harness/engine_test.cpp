@@ -51,13 +51,13 @@ std::uint32_t differing(std::vector<float> const& a,
 }
 
 TEST(EngineRows, SayTokenPositionAndPlaneInTheClear) {
-  for (std::string const& name : built_in_geometry_names()) {
+  for (std::string const& name : default_geometry_names()) {
     SCOPED_TRACE(name);
     ModelShape const shape = make_model_shape(load_geometry(name).layout);
     std::set<std::uint32_t> codes;
     std::uint32_t parts = 0;
     for (PlaneShape const& plane : shape.planes) {
-      if (plane.kind == PlaneKind::kPoolKeys) {
+      if (plane.derived) {
         continue;  // keys are made from rows
       }
       for (auto const& [token, position] :

@@ -6,9 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -69,36 +71,157 @@ std::string pattern(Layout const& layout) {
 }
 
 TEST(Geometry, BuiltInOnesLoadAndValidate) {
+  for (std::string const& name : built_in_geometry_names()) {
+    SCOPED_TRACE(name);
+    Geometry const geometry = read_geometry(name);
+    EXPECT_EQ(geometry.name, name);
+    EXPECT_TRUE(geometry.built_in);
+    EXPECT_TRUE(validate(geometry.layout).has_value());
+    EXPECT_EQ(geometry.text.find('\n'), std::string::npos);
+    EXPECT_GE(geometry.layout.layers.size(), 3U);
+    bool const is_small = name.ends_with("-mini") || name.starts_with("tiny");
+    EXPECT_EQ(geometry.full_size, !is_small);
+    if (is_small) {
+      EXPECT_EQ(geometry.layout.page_rows, name == "tiny-ring" ? 8U : 4U);
+      EXPECT_GE(geometry.mix.mean_rows, 3U);
+      EXPECT_EQ(geometry.mix.weights.size(), 17U);
+    } else {
+      EXPECT_EQ(geometry.layout.capacity.tokens, 32768U);
+    }
+  }
+}
+
+// Every model has its twin; the bf16 form of a model has the model's.
+TEST(Geometry, EveryModelHasATwin) {
   std::vector<std::string> const names = built_in_geometry_names();
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"glm5-next-mini",
+  for (std::string const& name : names) {
+    if (read_geometry(name).full_size) {
+      std::string const twin = name.substr(0, name.find("-bf16")) + "-mini";
+      EXPECT_NE(std::find(names.begin(), names.end(), twin), names.end()) << twin;
+    }
+  }
+}
+
+TEST(Geometry, TheDefaultOnesAreSmallAndLackNothing) {
+  EXPECT_EQ(default_geometry_names(),
+            (std::vector<std::string>{"deepseek-v3.2-mini",
+                                      "falcon-h1-mini",
+                                      "glm5-mini",
+                                      "glm5-next-mini",
+                                      "jamba-mini",
                                       "kimi-linear-mini",
+                                      "lfm2-mini",
                                       "nemotron-h-mini",
                                       "qwen3-next-mini",
+                                      "qwen3.5-mini",
                                       "tiny",
                                       "tiny-formats",
                                       "tiny-ring",
                                       "tiny-rows",
                                       "tiny-tight"}));
-  for (std::string const& name : names) {
-    SCOPED_TRACE(name);
-    Geometry const geometry = load_geometry(name);
-    EXPECT_EQ(geometry.name, name);
-    EXPECT_TRUE(geometry.built_in);
-    EXPECT_TRUE(validate(geometry.layout).has_value());
-    EXPECT_EQ(geometry.text.find('\n'), std::string::npos);
-    EXPECT_GE(geometry.layout.layers.size(), 4U);
-    EXPECT_GE(geometry.mix.mean_rows, 3U);
-    EXPECT_EQ(geometry.mix.weights.size(), 17U);
+}
+
+TEST(Geometry, WhatIsLackingIsListedAndRefusedToRun) {
+  std::pair<char const*, std::vector<std::string>> const lacking[] = {
+      {"gemma3", {"sliding-window KV (layer 0 and 21 others)"}},
+      {"gemma3-mini", {"sliding-window KV (layer 0 and 4 others)"}},
+      {"glm5-next", {"draft planes (layer 45)"}},
+      {"gpt-oss", {"sliding-window KV (layer 0 and 17 others)"}},
+      {"gpt-oss-mini", {"sliding-window KV (layer 0 and 1 other)"}},
+      {"qwen3.5",
+       {"format q8_0 (layer 3 and 7 others)",
+        "format q5_1 (layer 3 and 7 others)",
+        "a format of its own for values (layer 3 and 7 others)"}},
+      {"qwen3.6",
+       {"format q8_0 (layer 3 and 15 others)",
+        "format q5_1 (layer 3 and 15 others)",
+        "a format of its own for values (layer 3 and 15 others)",
+        "draft planes (layer 64)"}},
+      {"qwen3.6-bf16", {"draft planes (layer 64)"}},
+      {"qwen3.6-mini", {"draft planes (layer 4)"}}};
+  std::size_t found = 0;
+  for (std::string const& name : built_in_geometry_names()) {
+    Geometry const geometry = read_geometry(name);
+    if (geometry.lacks.empty()) {
+      EXPECT_EQ(load_refusal(name), "accepted");
+      continue;
+    }
+    ASSERT_LT(found, std::size(lacking)) << name;
+    EXPECT_EQ(name, lacking[found].first);
+    EXPECT_EQ(geometry.lacks, lacking[found].second) << name;
+    EXPECT_EQ(load_refusal(name).find("geometry " + name + " lacks: " + geometry.lacks[0]), 0U);
+    EXPECT_THROW(static_cast<void>(geometry_from_reference(name)), InputError);
+    EXPECT_THROW(static_cast<void>(geometry_from_reference(geometry.text)), InputError);
+    ++found;
   }
+  EXPECT_EQ(found, std::size(lacking));
+  EXPECT_EQ(load_refusal("gpt-oss"),
+            "geometry gpt-oss lacks: sliding-window KV (layer 0 and 17 others)");
+}
+
+TEST(Geometry, RefusesWhatIsNoneOfTheLackingNames) {
+  EXPECT_EQ(
+      refusal(with(R"("kind": "latent", "width": 12)", R"("kind": "sliding_kv", "heads": 1)")),
+      "x.json: layers[1].planes[1]: missing key \"head_dim\"");
+  EXPECT_EQ(refusal(with("\"width\": 12", R"("width": 12, "value_format": "q5_1")")),
+            "x.json: layers[1].planes[1]: unknown key \"value_format\"");
+  EXPECT_EQ(refusal(with("\"x\",", R"("x", "full_size": 1,)")),
+            "x.json: full_size: must be true or false, is number");
+}
+
+/// The patterns of layers that are written down shorter.
+std::string repeated(std::string const& block, unsigned times) {
+  std::string all;
+  for (unsigned i = 0; i < times; ++i) {
+    all += (all.empty() ? "" : " ") + block;
+  }
+  return all;
 }
 
 TEST(Geometry, BuiltInOnesKeepThePatternOfTheirModel) {
-  EXPECT_EQ(pattern(load_geometry("tiny").layout), "R K LI R");
-  EXPECT_EQ(pattern(load_geometry("qwen3-next-mini").layout), "R R R K");
-  EXPECT_EQ(pattern(load_geometry("glm5-next-mini").layout), "R R R LI R");
-  EXPECT_EQ(pattern(load_geometry("kimi-linear-mini").layout), "R R R L R R L");
-  EXPECT_EQ(pattern(load_geometry("nemotron-h-mini").layout), "R - R K - R -");
+  std::string const nemotron =
+      "R - R - R - R K" + (" " + repeated("- R - R - R - R - R K", 3)) + " - R - R - R - R - R -";
+  std::pair<char const*, std::string> const patterns[] = {
+      {"deepseek-v3.2", repeated("LI", 61)},
+      {"deepseek-v3.2-mini", "LI LI LI"},
+      {"falcon-h1", repeated("KR", 32)},
+      {"falcon-h1-mini", "KR KR KR"},
+      {"gemma3", repeated("- - - - - K", 4) + " - -"},  // "-": sliding-window KV
+      {"gemma3-mini", "- - - - - K"},
+      {"glm5", repeated("LI", 78)},
+      {"glm5-mini", "LI LI LI LI"},
+      {"glm5-next", repeated("R R R LI", 11) + " R -"},  // "-": the draft layer
+      {"glm5-next-mini", "R R R LI R"},
+      {"gpt-oss", repeated("- K", 18)},  // "-": sliding-window KV
+      {"gpt-oss-mini", "- K - K"},
+      {"jamba", repeated("R R R R K R R R", 4)},
+      {"jamba-mini", "R R R R K R R R"},
+      {"kimi-linear", repeated("R R R L", 6) + " R R L"},
+      {"kimi-linear-mini", "R R R L R R L"},
+      {"lfm2", "R R K R R K R R K R K R K R K R"},
+      {"lfm2-mini", "R R K R K R"},
+      {"nemotron-h", nemotron},
+      {"nemotron-h-mini", "R - R K - R -"},
+      {"qwen3-next", repeated("R R R K", 12)},
+      {"qwen3-next-mini", "R R R K"},
+      {"qwen3.5", repeated("R R R -", 8)},  // "-": quantized KV
+      {"qwen3.5-bf16", repeated("R R R K", 8)},
+      {"qwen3.5-mini", "R R R K R R R K"},
+      {"qwen3.6", repeated("R R R -", 16) + " -"},
+      {"qwen3.6-bf16", repeated("R R R K", 16) + " -"},
+      {"qwen3.6-mini", "R R R K -"},
+      {"tiny", "R K LI R"},
+      {"tiny-formats", "K K LI L L"},
+      {"tiny-ring", "LI - K LI"},
+      {"tiny-rows", "K LI K LI"},
+      {"tiny-tight", "R LI - K"}};
+  std::vector<std::string> written;
+  for (auto const& [name, layers] : patterns) {
+    EXPECT_EQ(pattern(read_geometry(name).layout), layers) << name;
+    written.emplace_back(name);
+  }
+  std::sort(written.begin(), written.end());
+  EXPECT_EQ(written, built_in_geometry_names());
 }
 
 TEST(Geometry, ReadsEveryField) {
@@ -158,7 +281,7 @@ TEST(Geometry, UnrollsNestedGroups) {
 }
 
 TEST(Geometry, ReferencesLeadBack) {
-  for (std::string const& name : built_in_geometry_names()) {
+  for (std::string const& name : default_geometry_names()) {
     Geometry const geometry = load_geometry(name);
     EXPECT_EQ(geometry_reference(geometry), name);
     Geometry const again = geometry_from_reference(name);
@@ -209,13 +332,14 @@ TEST(Geometry, RefusesFilesThatCannotBeRead) {
 }
 
 TEST(Geometry, RefusesUnknownNames) {
-  std::string const end =
-      "; known: glm5-next-mini, kimi-linear-mini, nemotron-h-mini, qwen3-next-mini, tiny, "
-      "tiny-formats, tiny-ring, tiny-rows, tiny-tight; or a "
-      "path that ends in .json or has a '/'";
+  std::string known;
+  for (std::string const& name : built_in_geometry_names()) {
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  std::string const end = "; known: " + known + "; or a path that ends in .json or has a '/'";
   EXPECT_EQ(load_refusal("tinny"), "unknown geometry \"tinny\" (did you mean \"tiny\"?)" + end);
-  EXPECT_EQ(load_refusal("qwen3-next"),
-            "unknown geometry \"qwen3-next\" (did you mean \"qwen3-next-mini\"?)" + end);
+  EXPECT_EQ(load_refusal("qwen3-nexd"),
+            "unknown geometry \"qwen3-nexd\" (did you mean \"qwen3-next\"?)" + end);
   EXPECT_EQ(load_refusal("zebra"), "unknown geometry \"zebra\"" + end);
   EXPECT_EQ(load_refusal(""), "unknown geometry \"\"" + end);
 }

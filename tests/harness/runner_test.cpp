@@ -57,7 +57,7 @@ Tally tally_of(std::string const& geometry, std::uint64_t operations) {
 
 std::vector<model::Geometry> all_geometries() {
   std::vector<model::Geometry> geometries;
-  for (std::string const& name : model::built_in_geometry_names()) {
+  for (std::string const& name : model::default_geometry_names()) {
     geometries.push_back(model::load_geometry(name));
   }
   return geometries;
@@ -169,7 +169,7 @@ TEST(Programs, HaveEightTo64OperationsMedian24) {
 
 TEST(Programs, ReachEveryKindInEveryGeometry) {
   Tally all;
-  for (std::string const& name : model::built_in_geometry_names()) {
+  for (std::string const& name : model::default_geometry_names()) {
     SCOPED_TRACE(name);
     Tally const tally = tally_of(name, 10000);
     for (std::uint32_t kind = 0; kind < AllOps::kCount; ++kind) {
@@ -256,7 +256,7 @@ TEST(Programs, DoNotDependOnWhatTheirRunnerRanBefore) {
   // A runner keeps its memory from program to program; what a program is must come from its seed
   // alone.
   std::uint64_t different = 0;
-  for (std::string const& name : model::built_in_geometry_names()) {
+  for (std::string const& name : model::default_geometry_names()) {
     model::Geometry const geometry = model::load_geometry(name);
     fuzz::Runner reused{geometry, {}};
     for (std::uint64_t index = 0; index < 2500; ++index) {

@@ -159,7 +159,7 @@ TEST(Trace, EveryKindRoundTripsWithAnyFields) {
 }
 
 TEST(Trace, GeneratedProgramsRoundTrip) {
-  for (std::string const& name : built_in_geometry_names()) {
+  for (std::string const& name : default_geometry_names()) {
     SCOPED_TRACE(name);
     Geometry const geometry = load_geometry(name);
     fuzz::Runner runner{geometry, {}};

@@ -330,7 +330,7 @@ TEST_P(Law, WhatIsTruncatedWasNeverThere) {
 
 INSTANTIATE_TEST_SUITE_P(BuiltIn,
                          Law,
-                         testing::ValuesIn(model::built_in_geometry_names()),
+                         testing::ValuesIn(model::default_geometry_names()),
                          [](auto const& geometry) {
                            std::string text = geometry.param;
                            std::replace(text.begin(), text.end(), '-', '_');

@@ -85,4 +85,12 @@ inline constexpr std::uint32_t kLargestDeviceCount = 64;
 /// Errors   : those of validate()
 [[nodiscard]] Result<BytesNeeded> bytes_needed(Layout const& layout) noexcept;
 
+/// Bytes of what a sequence of `tokens` rows holds, all ranks and stages together: its states, a row
+/// of every addressed plane for each token, a key for each complete pool, and the indexer rows of the
+/// open pool. It is the payload of a prefix entry at that position, headers apart.
+///
+/// Errors   : those of validate(); kInvalidArgument (tokens above capacity.tokens)
+[[nodiscard]] Result<std::uint64_t> entry_bytes(Layout const& layout,
+                                                std::uint32_t tokens) noexcept;
+
 }  // namespace holdfast

@@ -373,4 +373,30 @@ Result<BytesNeeded> bytes_needed(Layout const& layout) noexcept {
   return bytes;
 }
 
+Result<std::uint64_t> entry_bytes(Layout const& layout, std::uint32_t tokens) noexcept {
+  internal::storage::Plan plan;
+  HOLDFAST_TRY(internal::storage::make_plan(layout, plan));
+  if (tokens > plan.tokens) {
+    return Error{.code = ErrorCode::kInvalidArgument,
+                 .text = "are more than the layout's capacity",
+                 .subject = "tokens",
+                 .got = tokens,
+                 .limit = plan.tokens};
+  }
+  std::uint64_t bytes = 0;
+  for (std::uint32_t index = 0; index < plan.class_count; ++index) {
+    internal::storage::ClassPlan const& known = plan.classes[index];
+    std::uint64_t one_rank = known.page_bytes;  // of a state slot
+    if (known.rule != PlaneRule::kSlot) {
+      std::uint32_t const rows =
+          known.rule == PlaneRule::kRing ? tokens % known.pool : tokens / known.unit_tokens;
+      one_rank = std::uint64_t{known.layer_count} * known.parts * known.row_bytes * rows;
+    }
+    // What ranks do not split is the same on all of them: an entry has it once.
+    bool const is_split = known.split || known.rule == PlaneRule::kSlot;
+    bytes += is_split ? plan.ranks * one_rank : one_rank;
+  }
+  return bytes;
+}
+
 }  // namespace holdfast
