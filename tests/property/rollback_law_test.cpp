@@ -333,7 +333,9 @@ INSTANTIATE_TEST_SUITE_P(BuiltIn,
                          testing::ValuesIn(model::default_geometry_names()),
                          [](auto const& geometry) {
                            std::string text = geometry.param;
-                           std::replace(text.begin(), text.end(), '-', '_');
+                           for (char const letter : {'-', '.'}) {
+                             std::replace(text.begin(), text.end(), letter, '_');
+                           }
                            return text;
                          });
 

@@ -14,8 +14,8 @@
 #include "storage/plan.hpp"
 #include "storage/step.hpp"
 #include "tests/support/layouts.hpp"
-#include "tests/support/one_rank.hpp"
 #include "tests/support/status.hpp"
+#include "tests/unit/one_rank.hpp"
 
 namespace holdfast::test {
 namespace {
