@@ -84,6 +84,15 @@ Runner::Runner(model::Geometry const& geometry, RunnerOptions options)
       model_{model::make_model_shape(geometry_.layout)},
       recorder_{make_host_device()},
       engine_{model_.shape(), recorder_} {
+  std::uint32_t const count = model_.shape().ranks * model_.shape().stages;
+  for (std::uint32_t i = 0; count > 1 && i < count; ++i) {
+    rank_devices_.push_back(std::make_unique<model::RankDevice>(recorder_));
+    rank_devices_.back()->share(engine_.staging());
+    devices_.push_back(rank_devices_.back().get());
+  }
+  if (count == 1) {
+    devices_.push_back(&recorder_);
+  }
   if (options_.keep_log) {
     model_.keep_log();
   }
@@ -141,7 +150,7 @@ void Runner::start() {
   model_.reset();
   report_.clear();
   ops_.clear();
-  system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, recorder_, engine_);
+  system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, devices_, engine_);
   bind_planes();
   free_.start(system_->inspect());
 }
@@ -157,6 +166,10 @@ void Runner::bind_planes() {
   for (std::uint32_t index = 0; index < planes_.size(); ++index) {
     invariant::PlaneBinding& plane = planes_[index];
     plane.info = inspection.plane(index);
+    plane.bases.resize(inspection.ranks());
+    for (std::uint32_t rank = 0; rank < plane.bases.size(); ++rank) {
+      plane.bases[rank] = inspection.base(index, rank);
+    }
     plane.index = index;
     plane.reference = model::AllReferences::find(plane.info.kind);
     plane.model_planes.clear();  // a mutant may make other classes of the same layout
@@ -325,6 +338,9 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   }
   model_.set_operation(index);
   recorder_.clear();
+  for (auto const& device : rank_devices_) {
+    device->clear();
+  }
   system_->set_observer([&] {
     note_now(check);
     note_places(check);
@@ -380,6 +396,7 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
   if (subject_count_ == 0) {
     check.places = places_;
     check.poison_reads = recorder_.poison_reads();
+    check.rank_devices = rank_devices_;
     check.free_before = free_.counts();
     evaluate(check, true, deep_due, result);
     return;
@@ -392,6 +409,7 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
               .system = check.system,
               .places = subject.places,
               .poison_reads = recorder_.poison_reads(),
+              .rank_devices = rank_devices_,
               .free_before = free_.counts(),
               .now = subject.now,
               .before = subject.before,
@@ -461,27 +479,33 @@ void Runner::finish(ProgramResult& result) {
 void Runner::digest_visible(ProgramResult& result) {
   Check const check = make_check();
   bytes_.clear();
+  std::uint32_t const ranks = model_.shape().ranks;
   auto const read_holder = [&](Holder holder, model::History const& history) {
     for (invariant::PlaneBinding const& plane : planes_) {
       for (std::uint32_t layer = 0; layer < plane.model_planes.size(); ++layer) {
         model::HistoryView const view = model_.view(history, plane.model_planes[layer]);
         model::RowRange const rows =
             plane.reference->rows(model_.shape().planes[plane.model_planes[layer]], view);
-        std::size_t const at = bytes_.size();
         std::size_t const elements = std::size_t{rows.last - rows.first} * plane.info.row_elements;
-        bytes_.resize(at + elements);
-        static_cast<void>(check.inspection.read_rows(holder,
-                                                     plane.index,
-                                                     layer,
-                                                     rows.first,
-                                                     rows.last - rows.first,
-                                                     {bytes_.data() + at, elements}));
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+          std::size_t const at = bytes_.size();
+          bytes_.resize(at + elements);
+          static_cast<void>(check.inspection.read_rows(holder,
+                                                       plane.index,
+                                                       layer,
+                                                       rows.first,
+                                                       rows.last - rows.first,
+                                                       {bytes_.data() + at, elements},
+                                                       rank));
+        }
       }
     }
-    std::size_t const at = bytes_.size();
-    bytes_.resize(at + model_.shape().state_elements);
-    static_cast<void>(
-        check.inspection.read_state(holder, {bytes_.data() + at, model_.shape().state_elements}));
+    std::size_t const elements = model_.shape().state_elements / ranks;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      std::size_t const at = bytes_.size();
+      bytes_.resize(at + elements);
+      static_cast<void>(check.inspection.read_state(holder, {bytes_.data() + at, elements}, rank));
+    }
   };
   invariant::for_each_sequence(
       check, [&](SequenceName name, Holder holder, model::History const& history) {

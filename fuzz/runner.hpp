@@ -115,6 +115,8 @@ class Runner {
   Generator generator_;
   model::Model model_;
   model::Recorder recorder_;
+  std::vector<std::unique_ptr<model::RankDevice>> rank_devices_;  // when there are several
+  std::vector<Device*> devices_;
   model::FreeStorage free_;
   model::ToyEngine engine_;
   std::unique_ptr<model::HoldfastSystem> system_;

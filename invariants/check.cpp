@@ -11,13 +11,17 @@ namespace {
 
 std::string found_text(model::Model const& model,
                        model::PlaneShape const& shape,
-                       char const* what,
+                       std::string const& what,
                        float const* got,
                        float const* want,
                        std::uint32_t element) {
-  return std::string{what} + " differs at element " + std::to_string(element) + ": found " +
+  return what + " differs at element " + std::to_string(element) + ": found " +
          std::to_string(got[element]) + ", must be " + std::to_string(want[element]) + "; " +
          describe_token(model, model::token_of_row(shape, got));
+}
+
+std::string on_rank(char const* what, std::uint32_t ranks, std::uint32_t rank) {
+  return ranks == 1 ? what : what + (" on rank " + std::to_string(rank));
 }
 
 std::uint32_t first_difference(float const* a, float const* b, std::uint32_t count) {
@@ -105,6 +109,25 @@ std::string describe_length(Check const& check,
                : "it has no page");
 }
 
+/// Expected rows of one rank, one after the other.
+void expect_rows(PlaneBinding const& plane,
+                 model::PlaneShape const& shape,
+                 model::HistoryView const& view,
+                 model::RowRange rows,
+                 std::uint32_t ranks,
+                 std::uint32_t rank,
+                 float* out) {
+  float whole[model::kWidestRow];
+  for (std::uint32_t row = rows.first; row < rows.last; ++row, out += plane.info.row_elements) {
+    if (ranks == 1) {
+      plane.reference->expect(shape, view, row, out);
+    } else {
+      plane.reference->expect(shape, view, row, whole);
+      take_shard(shape, whole, ranks, rank, out);
+    }
+  }
+}
+
 bool check_rows(Check const& check,
                 Report& report,
                 char const* id,
@@ -120,17 +143,18 @@ bool check_rows(Check const& check,
   static thread_local std::vector<float> want;
   std::uint32_t const elements = plane.info.row_elements;
   std::uint32_t const count = rows.last - rows.first;
+  auto const ranks = static_cast<std::uint32_t>(plane.bases.size());
   got.resize(std::size_t{count} * elements);
   want.resize(got.size());
-  for (std::uint32_t layer_index = 0; layer_index < plane.model_planes.size(); ++layer_index) {
+  for (std::uint32_t i = 0; i < ranks * plane.model_planes.size(); ++i) {
+    std::uint32_t const layer_index = i / ranks;
+    std::uint32_t const rank = i % ranks;
     std::uint32_t const model_plane = plane.model_planes[layer_index];
     model::PlaneShape const& shape = check.model.shape().planes[model_plane];
     model::HistoryView const view = check.model.view(history, model_plane);
     Status const read =
-        check.inspection.read_rows(holder, plane.index, layer_index, rows.first, count, got);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      plane.reference->expect(shape, view, rows.first + i, &want[std::size_t{i} * elements]);
-    }
+        check.inspection.read_rows(holder, plane.index, layer_index, rows.first, count, got, rank);
+    expect_rows(plane, shape, view, rows, ranks, rank, want.data());
     if (read && std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0) {
       continue;
     }
@@ -145,7 +169,7 @@ bool check_rows(Check const& check,
                         .holder = name.text(),
                         .text = read ? found_text(check.model,
                                                   shape,
-                                                  "the row",
+                                                  on_rank("the row", ranks, rank),
                                                   &got[std::size_t{row} * elements],
                                                   &want[std::size_t{row} * elements],
                                                   static_cast<std::uint32_t>(at % elements))
@@ -209,35 +233,51 @@ bool check_state(Check const& check,
     return true;
   }
   static thread_local std::vector<float> got;
-  got.resize(shape.state_elements);
-  Status const read = check.inspection.read_state(holder, got);
-  if (read && std::memcmp(got.data(), history.state.data(), got.size() * sizeof(float)) == 0) {
-    return true;
-  }
-  Violation violation{.id = id,
-                      .plane = "recurrent",
-                      .position = static_cast<std::int64_t>(history.tokens.size()),
-                      .holder = name.text(),
-                      .text = "there is no state to read"};
-  for (std::uint32_t i = 0; read && i < shape.states.size(); ++i) {
-    model::StateShape const& state = shape.states[i];
-    std::uint32_t const offset = shape.state_offsets[i];
-    std::uint32_t const element =
-        first_difference(got.data() + offset, history.state.data() + offset, state.elements());
-    if (element < state.elements()) {
-      bool const conv = element < state.conv_elements();
-      violation.layer = state.layer;
-      violation.text = std::string{conv ? "the conv window" : "the ssm state"} +
-                       " is not that of the sequence's " + std::to_string(history.tokens.size()) +
-                       " accepted tokens: element " + std::to_string(element) + " is " +
-                       std::to_string(got[offset + element]) + ", must be " +
-                       std::to_string(history.state[offset + element]);
-      add_poison(report, got[offset + element], violation);
-      break;
+  static thread_local std::vector<float> shard;
+  got.resize(shape.state_elements / shape.ranks);
+  for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
+    float const* want = history.state.data();
+    if (shape.ranks != 1) {
+      shard.resize(got.size());
+      want = shard.data();
+      for (std::uint32_t i = 0; i < shape.states.size(); ++i) {
+        take_shard(shape.states[i],
+                   history.state.data() + shape.state_offsets[i],
+                   shape.ranks,
+                   rank,
+                   shard.data() + shape.state_offsets[i] / shape.ranks);
+      }
     }
+    Status const read = check.inspection.read_state(holder, got, rank);
+    if (read && std::memcmp(got.data(), want, got.size() * sizeof(float)) == 0) {
+      continue;
+    }
+    Violation violation{.id = id,
+                        .plane = "recurrent",
+                        .position = static_cast<std::int64_t>(history.tokens.size()),
+                        .holder = name.text(),
+                        .text = "there is no state to read"};
+    for (std::uint32_t i = 0; read && i < shape.states.size(); ++i) {
+      model::StateShape const& state = shape.states[i];
+      std::uint32_t const offset = shape.state_offsets[i] / shape.ranks;
+      std::uint32_t const elements = state.elements() / shape.ranks;
+      std::uint32_t const element = first_difference(got.data() + offset, want + offset, elements);
+      if (element < elements) {
+        bool const conv = element < state.conv_elements() / shape.ranks;
+        violation.layer = state.layer;
+        violation.text = on_rank(conv ? "the conv window" : "the ssm state", shape.ranks, rank) +
+                         " is not that of the sequence's " + std::to_string(history.tokens.size()) +
+                         " accepted tokens: element " + std::to_string(element) + " is " +
+                         std::to_string(got[offset + element]) + ", must be " +
+                         std::to_string(want[offset + element]);
+        add_poison(report, got[offset + element], violation);
+        break;
+      }
+    }
+    report.add(std::move(violation));
+    return false;
   }
-  report.add(std::move(violation));
-  return false;
+  return true;
 }
 
 void add_place(std::span<PlaneBinding const> planes,
@@ -245,10 +285,14 @@ void add_place(std::span<PlaneBinding const> planes,
                std::vector<Place>& places) {
   for (PlaneBinding const& plane : planes) {
     PlaneInfo const& info = plane.info;
-    auto const offset = static_cast<std::uint64_t>(range.base - info.base);
-    if (range.base < info.base || offset >= info.page_bytes * info.pages) {
+    auto const holds = [&](std::byte const* base) {
+      return range.base >= base && range.base < base + info.page_bytes * info.pages;
+    };
+    auto const base = std::find_if(plane.bases.begin(), plane.bases.end(), holds);
+    if (base == plane.bases.end()) {
       continue;
     }
+    auto const offset = static_cast<std::uint64_t>(range.base - *base);
     Place place{.plane = &plane, .page = static_cast<std::uint32_t>(offset / info.page_bytes)};
     if (info.page_rows != 0) {
       std::uint64_t const row_bytes = info.row_bytes;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <holdfast/inspect.hpp>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,7 +14,7 @@
 #include "models/engine/holdfast_system.hpp"
 #include "models/ops/op_list.hpp"
 #include "models/recorder/free_storage.hpp"
-#include "models/recorder/recorder.hpp"
+#include "models/recorder/rank_device.hpp"
 #include "models/reference/model.hpp"
 
 namespace holdfast::invariant {
@@ -45,6 +46,7 @@ struct Violation {
 struct PlaneBinding {
   PlaneInfo info;
   std::uint32_t index = 0;                           // in the inspection
+  std::vector<std::byte const*> bases;               // of the arena, by rank
   std::vector<std::uint32_t> model_planes;           // by layer index; empty for recurrent planes
   model::ReferencePlane const* reference = nullptr;  // nullptr for recurrent planes
   /// Rows of the plane for so many tokens.
@@ -81,6 +83,7 @@ struct Check {
   model::HoldfastSystem const& system;
   std::span<Place const> places;                   // that the last operation wrote, each page once
   std::span<model::ByteRange const> poison_reads;  // of the operation
+  std::span<std::unique_ptr<model::RankDevice> const> rank_devices;  // when there are several
   std::span<model::FreeCounts const> free_before{};  // by plane, before the operation
   std::span<PlaneState const> now;  // of the operation's sequence, by plane; valid when it is live
   Before const& before;
@@ -127,9 +130,9 @@ struct Invariant {
   void (*deep)(Check const& check, Report& report);
 };
 
-/// Compares rows [first, last) of one plane, in its own unit, for one holder against the model;
-/// adds at most one violation under `id`, and one under FIRST when it is poison that is there. False
-/// when there was one.
+/// Compares rows [first, last) of one plane on every rank, in its own unit, for one holder against
+/// the model; adds at most one violation under `id`, and one under FIRST when it is poison that is
+/// there. False when there was one.
 bool check_rows(Check const& check,
                 Report& report,
                 char const* id,
@@ -151,7 +154,7 @@ void check_all_rows(Check const& check,
                     char const* id,
                     bool (*is_mine)(PlaneBinding const& plane) noexcept);
 
-/// Compares the recurrent state of a holder against the model, likewise.
+/// Compares the recurrent state of a holder on every rank against the model, likewise.
 bool check_state(Check const& check,
                  Report& report,
                  char const* id,

@@ -26,31 +26,48 @@ void check_lengths(
   }
 }
 
-void check_mirror(Check const& check, Report& report, model::SequenceName name) {
-  Holder const holder = check.holder(name);
-  SequenceInfo const sequence = check.inspection.sequence(holder.index);
-  auto const mirror = check.inspection.mirror(holder.index);
+/// The slot of the stage that a device belongs to.
+std::uint32_t slot_on(Check const& check,
+                      model::SequenceName name,
+                      Holder holder,
+                      std::uint32_t stage) {
   std::uint32_t slot = 0;
   for (PlaneBinding const& plane : check.planes) {
     // In place a kernel reads the copy that it writes, where there is one.
     auto const open = check.inspection.open_pages(holder.index, plane.index);
     bool const copied = plane.reference == nullptr && !open.empty() &&
                         check.model.sequence(name).open.mode == model::StateMode::kInPlace;
-    slot = std::max(slot, copied ? open.front() : check.inspection.state(holder, plane.index).slot);
+    if (plane.info.stage == stage) {
+      slot =
+          std::max(slot, copied ? open.front() : check.inspection.state(holder, plane.index).slot);
+    }
   }
-  if (mirror && mirror->committed == sequence.position && mirror->open == sequence.open_rows &&
-      mirror->generation == sequence.generation && mirror->read_slot == slot) {
-    return;
+  return slot;
+}
+
+void check_mirror(Check const& check, Report& report, model::SequenceName name) {
+  Holder const holder = check.holder(name);
+  SequenceInfo const sequence = check.inspection.sequence(holder.index);
+  std::uint32_t const ranks = check.inspection.ranks();
+  std::uint32_t const devices = ranks * check.inspection.stages();
+  for (std::uint32_t device = 0; device < devices && report.is_clean(); ++device) {
+    auto const mirror = check.inspection.mirror(holder.index, device);
+    if (mirror && mirror->committed == sequence.position && mirror->open == sequence.open_rows &&
+        mirror->generation == sequence.generation &&
+        mirror->read_slot == slot_on(check, name, holder, device / ranks)) {
+      continue;
+    }
+    report.add({.id = "LEN",
+                .position = sequence.position,
+                .holder = name_of(name),
+                .text = "the record on device " + std::to_string(device) + " says " +
+                        std::to_string(mirror ? mirror->committed : 0) + " committed and " +
+                        std::to_string(mirror ? mirror->open : 0) + " open rows, the host " +
+                        std::to_string(sequence.position) + " and " +
+                        std::to_string(sequence.open_rows) + "; it reads slot " +
+                        std::to_string(mirror ? mirror->read_slot : 0) + ", must read " +
+                        std::to_string(slot_on(check, name, holder, device / ranks))});
   }
-  report.add({.id = "LEN",
-              .position = sequence.position,
-              .holder = name_of(name),
-              .text = "the device's record says " + std::to_string(mirror ? mirror->committed : 0) +
-                      " committed and " + std::to_string(mirror ? mirror->open : 0) +
-                      " open rows, the host " + std::to_string(sequence.position) + " and " +
-                      std::to_string(sequence.open_rows) + "; it reads slot " +
-                      std::to_string(mirror ? mirror->read_slot : 0) + ", must read " +
-                      std::to_string(slot)});
 }
 
 void check_sequence(Check const& check, Report& report, model::SequenceName name) {

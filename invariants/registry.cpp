@@ -19,6 +19,7 @@
   X(kUnits)                    \
   X(kFail)                     \
   X(kOnce)                     \
+  X(kRanks)                    \
   X(kLive)
 
 namespace holdfast::invariant {

@@ -47,6 +47,7 @@ void check_entries(Check const& check,
                    Report& report,
                    PlaneBinding const& plane,
                    model::SequenceName name,
+                   std::uint32_t rank,
                    std::uint32_t first,
                    std::uint32_t last) {
   constexpr std::uint32_t kBlock = 64;
@@ -56,7 +57,7 @@ void check_entries(Check const& check,
     std::uint32_t const in_block = (entry - first) % kBlock;
     if (in_block == 0) {
       std::uint32_t const count = last - entry < kBlock ? last - entry : kBlock;
-      if (!check.inspection.read_table(holder.index, plane.index, entry, {device, count})) {
+      if (!check.inspection.read_table(holder.index, plane.index, entry, {device, count}, rank)) {
         add(report, plane, label(name), entry, "the device's table cannot be read");
         return;
       }
@@ -106,7 +107,9 @@ void cheap(Check const& check, Report& report) {
                                 : state.pages - 1;
       first = first < state.pages ? first : state.pages - 1;
     }
-    check_entries(check, report, plane, *check.subject, first, state.pages);
+    for (std::uint32_t rank = 0; rank < plane.bases.size() && report.is_clean(); ++rank) {
+      check_entries(check, report, plane, *check.subject, rank, first, state.pages);
+    }
     if (!report.is_clean()) {
       return;
     }
@@ -122,7 +125,9 @@ void deep(Check const& check, Report& report) {
       PlaneState const state = check.inspection.state(holder, plane.index);
       std::uint32_t const tokens = tokens_of(check.inspection.sequence(holder.index));
       if (report.is_clean() && check_size(report, plane, label(name), state, tokens)) {
-        check_entries(check, report, plane, name, 0, state.pages);
+        for (std::uint32_t rank = 0; rank < plane.bases.size() && report.is_clean(); ++rank) {
+          check_entries(check, report, plane, name, rank, 0, state.pages);
+        }
       }
     });
     for_each_snapshot(check, [&](model::SnapshotName name, Holder holder, model::History const&) {

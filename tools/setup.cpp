@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <holdfast/cache.hpp>
 #include <holdfast/device.hpp>
+#include <vector>
 
 #include "fuzz/generator.hpp"
 #include "fuzz/mutants.hpp"
@@ -41,7 +42,9 @@ void check_geometry(model::Geometry const& geometry, std::string const& origin) 
   }
   check_memory(geometry.layout, origin);
   auto const device = make_host_device();
-  auto cache = Cache::create(geometry.layout, *device);
+  std::vector<Device*> const devices(std::size_t{geometry.layout.ranks} * geometry.layout.stages,
+                                     device.get());
+  auto cache = Cache::create(geometry.layout, devices);
   if (cache) {
     return;
   }

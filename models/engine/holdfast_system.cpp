@@ -29,9 +29,14 @@ std::vector<Token> tokens_of(Token first, std::uint32_t count) {
 
 }  // namespace
 
-HoldfastSystem::HoldfastSystem(Layout const& layout, Device& device, ToyEngine& engine)
-    : names_(kNameLimit), snapshots_(kNameLimit), device_{device}, engine_{engine} {
-  auto cache = Cache::create(layout, device);
+HoldfastSystem::HoldfastSystem(Layout const& layout,
+                               std::span<Device* const> devices,
+                               ToyEngine& engine)
+    : names_(kNameLimit),
+      snapshots_(kNameLimit),
+      devices_(devices.begin(), devices.end()),
+      engine_{engine} {
+  auto cache = Cache::create(layout, devices);
   if (!cache) {
     throw InputError("layout: " + describe(cache.error()));
   }
@@ -182,9 +187,20 @@ Status HoldfastSystem::append_again(Sequence& sequence,
   return handle->commit();
 }
 
-/// Whether the step's device array names the sequence of every row, and 0 for padding.
+/// Whether the step's arrays on all devices name the sequence of every row, and 0 for padding.
 bool HoldfastSystem::names_rows(Step const& step, StepParts const& items) const {
-  auto const array = step.row_sequences();
+  for (std::uint32_t device = 0; device < devices_.size(); ++device) {
+    if (!names_rows(step, items, device)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool HoldfastSystem::names_rows(Step const& step,
+                                StepParts const& items,
+                                std::uint32_t device) const {
+  auto const array = step.row_sequences(device);
   if (!array) {
     return false;
   }
@@ -193,7 +209,7 @@ bool HoldfastSystem::names_rows(Step const& step, StepParts const& items) const 
     std::uint32_t const index = part.deed == StepDeed::kPad ? 0 : id(part.sequence).index;
     for (std::uint32_t i = 0; i < part.rows; ++i, ++row) {
       std::uint32_t named = UINT32_MAX;
-      Status const read = device_.host_read(
+      Status const read = devices_[device]->host_read(
           &named, reinterpret_cast<std::byte const*>(*array + row), sizeof named, Stream{});
       if (!read || named != index) {
         return false;

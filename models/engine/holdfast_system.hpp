@@ -6,6 +6,7 @@
 #include <functional>
 #include <holdfast/cache.hpp>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "models/system.hpp"
@@ -16,7 +17,7 @@ namespace holdfast::model {
 class HoldfastSystem final : public System {
  public:
   /// Throws InputError when the layout is refused.
-  HoldfastSystem(Layout const& layout, Device& device, ToyEngine& engine);
+  HoldfastSystem(Layout const& layout, std::span<Device* const> devices, ToyEngine& engine);
 
   Observation create(SequenceName name) override;
   Observation begin(SequenceName name,
@@ -58,6 +59,9 @@ class HoldfastSystem final : public System {
 
  private:
   [[nodiscard]] bool names_rows(Step const& step, StepParts const& items) const;
+  [[nodiscard]] bool names_rows(Step const& step,
+                                StepParts const& items,
+                                std::uint32_t device) const;
   [[nodiscard]] Status append_again(Sequence& sequence,
                                     std::uint32_t position,
                                     std::span<Token const> tokens);
@@ -74,7 +78,7 @@ class HoldfastSystem final : public System {
   std::vector<Named> names_;         // [kNameLimit]
   std::vector<Snapshot> snapshots_;  // [kNameLimit]
   std::function<void()> observer_;
-  Device& device_;
+  std::vector<Device*> devices_;
   ToyEngine& engine_;
   Cache cache_;
 };

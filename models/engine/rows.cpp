@@ -185,9 +185,15 @@ void advance_windows(StateShape const& shape,
 }
 
 /// What the ssm rows from `row` on take in for each token, [count, kLanes]. It depends on the
-/// window's oldest input, so that a stale window spoils the state as well. `channel` is that of the
-/// first row; rows below `lanes` are filled.
+/// window's oldest input, so that a stale window spoils the state as well. `channel` counts in
+/// `own`, the channels that these rows read, and is that of the first row; rows below `lanes` are
+/// filled.
+struct ChannelRange {
+  std::uint32_t first;
+  std::uint32_t count;
+};
 void fill_inputs(StateShape const& shape,
+                 ChannelRange own,
                  std::uint32_t const* seeds,
                  std::uint32_t count,
                  float const* before,
@@ -196,31 +202,53 @@ void fill_inputs(StateShape const& shape,
                  std::uint32_t lanes,
                  float* inputs) noexcept {
   std::uint32_t const window = shape.window;
-  float const* const own = before + std::size_t{channel} * window;
-  if (lanes == kLanes && channel + kLanes <= shape.channels) {
+  if (lanes == kLanes && channel + kLanes <= own.count) {
+    std::uint32_t const at = own.first + channel;
+    float const* const oldest = before + std::size_t{at} * window;
     for (std::uint32_t i = 0; i < count; ++i) {
       Floats values = to_floats(element_seeds(seeds[i], row) >> 16U);
       if (i + 1 < window) {
-        float const* const from = own + i + 1;
+        float const* const from = oldest + i + 1;
         values += Floats{from[0], from[window], from[2 * window], from[3 * window]};
       } else {
-        values += to_floats(element_seeds(seeds[i + 1 - window], channel) >> 24U);
+        values += to_floats(element_seeds(seeds[i + 1 - window], at) >> 24U);
       }
       store(inputs + std::size_t{i} * kLanes, values);
     }
     return;
   }
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-    std::uint32_t const at = shape.channels == 0 ? 0 : (channel + lane) % shape.channels;
+    std::uint32_t const at = own.count == 0 ? 0 : own.first + (channel + lane) % own.count;
     for (std::uint32_t i = 0; i < count; ++i) {
       float& input = inputs[i * kLanes + lane];
       input = static_cast<float>(static_cast<std::int32_t>(scramble(seeds[i], row + lane)));
-      if (shape.channels != 0) {
+      if (own.count != 0) {
         input += i + 1 < window ? before[std::size_t{at} * window + i + 1]
                                 : channel_input(seeds[i + 1 - window], at);
       }
     }
   }
+}
+
+/// Calls `piece(whole, shard, count)` for each run of elements that a rank holds of a state, by
+/// their offsets in the whole state and in the shard.
+template <typename Piece>
+void for_each_piece(StateShape const& shape,
+                    std::uint32_t ranks,
+                    std::uint32_t rank,
+                    Piece piece) noexcept {
+  std::uint32_t whole = 0;
+  std::uint32_t shard = 0;
+  auto const split = [&](std::uint32_t elements) {
+    std::uint32_t const count = elements / ranks;
+    piece(whole + rank * count, shard, count);
+    whole += elements;
+    shard += count;
+  };
+  for (std::uint32_t const segment : shape.segments) {
+    split(segment * shape.window);
+  }
+  split(shape.heads * shape.d_k * shape.d_v);
 }
 
 /// The ssm state after `count` more tokens, row by row.
@@ -230,21 +258,65 @@ void advance_ssm(StateShape const& shape,
                  float const* before,
                  float* after) noexcept {
   std::uint32_t const rows = shape.heads * shape.d_k;
+  std::uint32_t const group_rows = rows / shape.groups;
   float const* from = before + shape.conv_elements();
   float* to = after + shape.conv_elements();
   float inputs[kTokenBlock * kLanes];
-  std::uint32_t channel = 0;
-  for (std::uint32_t row = 0; row < rows; row += kLanes) {
-    std::uint32_t const lanes = std::min(rows - row, kLanes);
-    fill_inputs(shape, seeds, count, before, row, channel, lanes, inputs);
-    for (std::uint32_t lane = 0; lane < lanes; ++lane, from += shape.d_v, to += shape.d_v) {
-      decay_row(from, to, inputs + lane, kLanes, count, shape.d_v);
+  for (std::uint32_t group = 0; group < shape.groups; ++group) {
+    ChannelRange own{0, shape.channels};
+    if (shape.groups > 1 && shape.channels != 0) {
+      own.count = shape.segments[0] / shape.groups;
+      own.first = group * own.count;
     }
-    channel = shape.channels == 0 ? 0 : (channel + kLanes) % shape.channels;
+    std::uint32_t channel = 0;
+    std::uint32_t const end = (group + 1) * group_rows;
+    for (std::uint32_t row = group * group_rows; row < end; row += kLanes) {
+      std::uint32_t const lanes = std::min(end - row, kLanes);
+      fill_inputs(shape, own, seeds, count, before, row, channel, lanes, inputs);
+      for (std::uint32_t lane = 0; lane < lanes; ++lane, from += shape.d_v, to += shape.d_v) {
+        decay_row(from, to, inputs + lane, kLanes, count, shape.d_v);
+      }
+      channel = own.count == 0 ? 0 : (channel + kLanes) % own.count;
+    }
   }
 }
 
 }  // namespace
+
+void take_shard(PlaneShape const& shape,
+                float const* row,
+                std::uint32_t ranks,
+                std::uint32_t rank,
+                float* out) noexcept {
+  if (!shape.split) {
+    std::copy_n(row, shape.elements, out);
+    return;
+  }
+  std::uint32_t const width = shape.elements / shape.parts;
+  for (std::uint32_t part = 0; part < shape.parts; ++part, out += width / ranks) {
+    std::copy_n(row + part * width + rank * (width / ranks), width / ranks, out);
+  }
+}
+
+void take_shard(StateShape const& shape,
+                float const* state,
+                std::uint32_t ranks,
+                std::uint32_t rank,
+                float* out) noexcept {
+  for_each_piece(shape, ranks, rank, [&](auto whole, auto shard, auto count) {
+    std::copy_n(state + whole, count, out + shard);
+  });
+}
+
+void put_shard(StateShape const& shape,
+               float const* shard_state,
+               std::uint32_t ranks,
+               std::uint32_t rank,
+               float* state) noexcept {
+  for_each_piece(shape, ranks, rank, [&](auto whole, auto shard, auto count) {
+    std::copy_n(shard_state + shard, count, state + whole);
+  });
+}
 
 void make_row(PlaneShape const& shape, Token token, std::uint32_t position, float* out) noexcept {
   std::uint32_t const width = shape.elements / shape.parts;
@@ -263,10 +335,11 @@ void make_row(PlaneShape const& shape, Token token, std::uint32_t position, floa
       out[element] = out[element] * (1.0F / 8192.0F) - 4.0F;
     }
   }
-  for (std::uint32_t part = 0; part < shape.parts; ++part) {
-    ClearElements const clear = clear_elements(shape, token, position, part);
-    std::uint32_t const limit = has_gates ? shape.key_width : width;
-    std::copy_n(clear.values.data(), std::min(limit, clear.count), out + part * width);
+  std::uint32_t const share = width / shape.shares;
+  for (std::uint32_t i = 0; i < shape.parts * shape.shares; ++i) {
+    ClearElements const clear = clear_elements(shape, token, position, i / shape.shares);
+    std::uint32_t const limit = has_gates ? shape.key_width : share;
+    std::copy_n(clear.values.data(), std::min(limit, clear.count), out + i * share);
   }
 }
 
@@ -291,7 +364,8 @@ Token token_of_row(PlaneShape const& shape, float const* row) noexcept {
     return row[0] >= 1.0F && row[0] < kExact ? static_cast<Token>(row[0]) : 0;
   }
   Token token = 0;
-  for (std::uint32_t digit = std::min(kTokenDigits, shape.elements / shape.parts); digit-- > 0;) {
+  for (std::uint32_t digit = std::min(kTokenDigits, shape.elements / (shape.parts * shape.shares));
+       digit-- > 0;) {
     bool const is_digit = row[digit] >= 0.0F && row[digit] < static_cast<float>(kDigitBase);
     if (!is_digit) {
       return 0;
@@ -305,8 +379,7 @@ void make_key(PlaneShape const& ring,
               std::span<Token const> tokens,
               std::uint32_t position,
               float* out) noexcept {
-  constexpr std::uint32_t kLargestRow = 4096;
-  float row[kLargestRow];
+  float row[kWidestRow];
   for (std::uint32_t i = 0; i < tokens.size(); ++i) {
     make_row(ring, tokens[i], position + i, row);
     for (std::uint32_t element = 0; element < ring.key_width; ++element) {

@@ -13,10 +13,14 @@
 #include <cstdint>
 #include <holdfast/layout.hpp>
 #include <span>
+#include <vector>
 
 #include "models/observation.hpp"
 
 namespace holdfast::model {
+
+/// Most elements of a row.
+inline constexpr std::uint32_t kWidestRow = 4096;
 
 /// Shape of one plane in one layer, as the layout says it.
 struct PlaneShape {
@@ -29,13 +33,17 @@ struct PlaneShape {
   std::uint32_t key_width = 0;  // tail ring and pool keys
   std::uint32_t ring_rows = 0;  // tail ring
   bool derived = false;         // built by the library, never written
+  std::uint32_t shares = 1;     // equal shares of a part that say whose they are; one a rank
+  bool split = false;           // each rank holds its share of every part
 };
 
 /// Shape of the recurrent state of one layer: conv window [channels, window], then ssm [heads, d_k,
 /// d_v].
 struct StateShape {
   std::uint32_t layer = 0;
-  std::uint32_t channels = 0;
+  std::uint32_t channels = 0;  // of all segments
+  std::vector<std::uint32_t> segments;
+  std::uint32_t groups = 1;  // groups of heads that read channels of their own; one for each rank
   std::uint32_t window = 0;
   std::uint32_t heads = 0;
   std::uint32_t d_k = 0;
@@ -47,7 +55,7 @@ struct StateShape {
   }
 };
 
-/// The first elements of each part of a row: token, position, and this code. In f32 one element
+/// The first elements of each share of a row: token, position, and this code. In f32 one element
 /// each; in narrow formats digits of base 256, lowest first: 3 of the token, 2 of the position, 2 of
 /// the code.
 [[nodiscard]] constexpr std::uint32_t row_code(PlaneKind kind,
@@ -55,6 +63,32 @@ struct StateShape {
                                                std::uint32_t part) noexcept {
   return (layer * kPlaneKindCount + static_cast<std::uint32_t>(kind)) * 2 + part;
 }
+
+/// Elements of a row that one rank holds.
+[[nodiscard]] constexpr std::uint32_t shard_elements(PlaneShape const& shape,
+                                                     std::uint32_t ranks) noexcept {
+  return shape.split ? shape.elements / ranks : shape.elements;
+}
+
+/// Copies what rank `rank` holds of a whole row; `out` may not overlap it.
+void take_shard(PlaneShape const& shape,
+                float const* row,
+                std::uint32_t ranks,
+                std::uint32_t rank,
+                float* out) noexcept;
+
+/// Copies what rank `rank` holds of a whole state, or puts it back into one: its part of every
+/// segment, and its heads.
+void take_shard(StateShape const& shape,
+                float const* state,
+                std::uint32_t ranks,
+                std::uint32_t rank,
+                float* out) noexcept;
+void put_shard(StateShape const& shape,
+               float const* shard,
+               std::uint32_t ranks,
+               std::uint32_t rank,
+               float* state) noexcept;
 
 /// Fills `out` with the row of `token` at `position`, as the engine computes it.
 void make_row(PlaneShape const& shape, Token token, std::uint32_t position, float* out) noexcept;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <new>
 #include <type_traits>
+#include <vector>
 
 namespace holdfast::model {
 namespace {
@@ -15,9 +16,11 @@ struct RowsParameters {
   PlaneShape const* shape;
   RowsView view;        // pages == nullptr: into `out`
   Token const* tokens;  // [count]
-  float* out;           // [count, elements]
+  float* out;           // [count, elements of the rank]
   std::uint32_t position;
   std::uint32_t count;
+  std::uint32_t ranks;
+  std::uint32_t rank;
 };
 
 std::byte* row_of(RowsView const& view, std::uint32_t position) noexcept {
@@ -31,7 +34,8 @@ void declare_rows(void const* raw, AccessSink& sink) noexcept {
   sink.read(parameters.tokens, parameters.count * sizeof(Token));
   if (parameters.view.pages == nullptr) {
     sink.write(parameters.out,
-               std::uint64_t{parameters.count} * parameters.shape->elements * sizeof(float));
+               std::uint64_t{parameters.count} *
+                   shard_elements(*parameters.shape, parameters.ranks) * sizeof(float));
     return;
   }
   for (std::uint32_t i = 0; i < parameters.count; ++i) {
@@ -46,12 +50,18 @@ void declare_rows(void const* raw, AccessSink& sink) noexcept {
 void make_rows(void const* raw) noexcept {
   auto const& parameters = *static_cast<RowsParameters const*>(raw);
   PlaneShape const& shape = *parameters.shape;
-  std::uint32_t const part_elements = shape.elements / shape.parts;
+  std::uint32_t const part_elements = shard_elements(shape, parameters.ranks) / shape.parts;
   float* out = parameters.out;
+  float whole[kWidestRow];
   for (std::uint32_t i = 0; i < parameters.count; ++i) {
-    make_row(shape, parameters.tokens[i], parameters.position + i, out);
+    if (parameters.ranks == 1) {
+      make_row(shape, parameters.tokens[i], parameters.position + i, out);
+    } else {
+      make_row(shape, parameters.tokens[i], parameters.position + i, whole);
+      take_shard(shape, whole, parameters.ranks, parameters.rank, out);
+    }
     if (parameters.view.pages == nullptr) {
-      out += shape.elements;
+      out += shard_elements(shape, parameters.ranks);
       continue;
     }
     std::byte* const row = row_of(parameters.view, parameters.position + i);
@@ -66,8 +76,8 @@ void make_rows(void const* raw) noexcept {
 
 Kernel const kRowsKernel{"toy.rows", sizeof(RowsParameters), &declare_rows, &make_rows};
 
-/// States of all layers over open rows [first, count): a round fills columns; anything else ends in
-/// write slot 0, which in place is the slot that is read.
+/// States of the layers of one stage on one rank over open rows [first, count): a round fills
+/// columns; anything else ends in write slot 0, which in place is the slot that is read.
 struct StateParameters {
   StateShape const* shapes;  // [layers]
   StateView const* views;    // [layers]; one sequence and one slot arena
@@ -75,6 +85,8 @@ struct StateParameters {
   std::uint32_t layers;
   std::uint32_t first;
   std::uint32_t count;
+  std::uint32_t ranks;
+  std::uint32_t rank;
   bool columns;
   bool again;  // in place: the state has advanced already, so start from the base
 };
@@ -94,7 +106,7 @@ void declare_states(void const* raw, AccessSink& sink) noexcept {
   // The layers' states lie one after the other in a slot.
   std::uint64_t bytes = 0;
   for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
-    bytes += parameters.shapes[layer].elements() * sizeof(float);
+    bytes += parameters.shapes[layer].elements() / parameters.ranks * sizeof(float);
   }
   sink.read(state_of(parameters.views[0], first_slot(parameters)), bytes);
   std::uint32_t const first = parameters.columns ? parameters.first : 0;
@@ -107,23 +119,40 @@ void declare_states(void const* raw, AccessSink& sink) noexcept {
   }
 }
 
-void run_layer(StateParameters const& parameters, std::uint32_t layer) noexcept {
+/// Advances what the rank holds of one layer's state. The model knows whole states only; what lies
+/// in the other ranks' places does not matter, since no group of heads reads another's channels.
+void advance(StateParameters const& parameters,
+             std::uint32_t layer,
+             std::span<Token const> tokens,
+             std::uint32_t from,
+             std::uint32_t to) noexcept {
   StateShape const& shape = parameters.shapes[layer];
-  StateView const& view = parameters.views[layer];
-  SequenceMirror const& mirror = *view.sequence;
+  float const* const before = state_of(parameters.views[layer], from);
+  float* const after = state_of(parameters.views[layer], to);
+  if (parameters.ranks == 1) {
+    advance_state(shape, tokens, before, after);
+    return;
+  }
+  static thread_local std::vector<float> whole;
+  whole.assign(shape.elements(), 0.0F);
+  put_shard(shape, before, parameters.ranks, parameters.rank, whole.data());
+  advance_state(shape, tokens, whole.data(), whole.data());
+  take_shard(shape, whole.data(), parameters.ranks, parameters.rank, after);
+}
+
+void run_layer(StateParameters const& parameters, std::uint32_t layer) noexcept {
+  SequenceMirror const& mirror = *parameters.views[layer].sequence;
   if (!parameters.columns) {
-    advance_state(shape,
-                  {parameters.tokens, parameters.count},
-                  state_of(view, first_slot(parameters)),
-                  state_of(view, mirror.write_slot[0]));
+    advance(parameters,
+            layer,
+            {parameters.tokens, parameters.count},
+            first_slot(parameters),
+            mirror.write_slot[0]);
     return;
   }
   for (std::uint32_t row = parameters.first; row < parameters.count; ++row) {
     std::uint32_t const from = row == 0 ? mirror.read_slot : mirror.write_slot[row - 1];
-    advance_state(shape,
-                  {parameters.tokens + row, 1},
-                  state_of(view, from),
-                  state_of(view, mirror.write_slot[row]));
+    advance(parameters, layer, {parameters.tokens + row, 1}, from, mirror.write_slot[row]);
   }
 }
 
@@ -175,6 +204,7 @@ Status ToyEngine::write_plane(Handle& handle,
                               std::uint32_t position,
                               std::uint32_t first,
                               std::uint32_t count,
+                              std::uint32_t rank,
                               WriteStyle style) noexcept {
   auto const* const tokens = reinterpret_cast<Token const*>(tokens_.base);
   auto* const staging = reinterpret_cast<float*>(staging_.base);
@@ -183,10 +213,12 @@ Status ToyEngine::write_plane(Handle& handle,
                             .tokens = tokens + first,
                             .out = staging,
                             .position = position + first,
-                            .count = count};
+                            .count = count,
+                            .ranks = shape_.ranks,
+                            .rank = rank};
   if (style.view) {
     // A ring has a view only for few rows; the engine falls back to writing.
-    if (auto view = handle.rows(plane.kind, plane.layer, first + count); view) {
+    if (auto view = handle.rows(plane.kind, plane.layer, first + count, rank); view) {
       parameters.view = *view;
       return device_.launch(kRowsKernel, &parameters, Stream{});
     }
@@ -195,14 +227,15 @@ Status ToyEngine::write_plane(Handle& handle,
   std::uint32_t const piece = style.piece == 0 ? count : style.piece;
   for (std::uint32_t done = 0; done < count; done += piece) {
     std::uint32_t const rows = std::min(piece, count - done);
-    float const* const source = staging + std::size_t{done} * plane.elements;
+    float const* const source = staging + std::size_t{done} * shard_elements(plane, shape_.ranks);
     if constexpr (std::is_same_v<Handle, StepRows>) {
-      HOLDFAST_TRY(
-          handle.step.write(handle.item, plane.kind, plane.layer, source, first + done, rows));
+      HOLDFAST_TRY(handle.step.write(
+          handle.item, plane.kind, plane.layer, source, first + done, rows, Stream{}, rank));
     } else if constexpr (std::is_same_v<Handle, Round>) {
-      HOLDFAST_TRY(handle.write(plane.kind, plane.layer, source, first + done, rows));
+      HOLDFAST_TRY(
+          handle.write(plane.kind, plane.layer, source, first + done, rows, Stream{}, rank));
     } else {
-      HOLDFAST_TRY(handle.write(plane.kind, plane.layer, source, rows));
+      HOLDFAST_TRY(handle.write(plane.kind, plane.layer, source, rows, Stream{}, rank));
     }
   }
   return {};
@@ -219,30 +252,50 @@ Status ToyEngine::write(Handle& handle,
   if (count == 0) {
     return {};
   }
-  for (PlaneShape const& plane : shape_.planes) {
-    if (!plane.derived) {
-      HOLDFAST_TRY(write_plane(handle, plane, position, first, count, style));
+  for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
+    for (PlaneShape const& plane : shape_.planes) {
+      if (!plane.derived) {
+        HOLDFAST_TRY(write_plane(handle, plane, position, first, count, rank, style));
+      }
     }
+    HOLDFAST_TRY(
+        write_states(handle, static_cast<std::uint32_t>(tokens.size()), first, rank, style));
   }
-  for (std::size_t i = 0; i < shape_.states.size(); ++i) {
-    auto view = handle.state(shape_.states[i].layer, static_cast<std::uint32_t>(tokens.size()));
+  return {};
+}
+
+template <typename Handle>
+Status ToyEngine::write_states(Handle& handle,
+                               std::uint32_t count,
+                               std::uint32_t first,
+                               std::uint32_t rank,
+                               WriteStyle style) noexcept {
+  auto const layers = static_cast<std::uint32_t>(shape_.states.size());
+  for (std::uint32_t i = 0; i < layers; ++i) {
+    auto view = handle.state(shape_.states[i].layer, count, rank);
     if (!view) {
       return view.error();
     }
     views_[i] = *view;
   }
-  if (shape_.states.empty()) {
-    return {};
+  // Layers of one stage share a slot, and a launch.
+  for (std::uint32_t begin = 0, end = 0; begin < layers; begin = end) {
+    while (end < layers && views_[end].slots == views_[begin].slots) {
+      ++end;
+    }
+    StateParameters const parameters{.shapes = shape_.states.data() + begin,
+                                     .views = views_.data() + begin,
+                                     .tokens = reinterpret_cast<Token const*>(tokens_.base),
+                                     .layers = end - begin,
+                                     .first = first,
+                                     .count = count,
+                                     .ranks = shape_.ranks,
+                                     .rank = rank,
+                                     .columns = is_round(handle) && style.mode == StateMode::kFresh,
+                                     .again = style.again && style.mode == StateMode::kInPlace};
+    HOLDFAST_TRY(device_.launch(kStatesKernel, &parameters, Stream{}));
   }
-  StateParameters const parameters{.shapes = shape_.states.data(),
-                                   .views = views_.data(),
-                                   .tokens = reinterpret_cast<Token const*>(tokens_.base),
-                                   .layers = static_cast<std::uint32_t>(shape_.states.size()),
-                                   .first = first,
-                                   .count = static_cast<std::uint32_t>(tokens.size()),
-                                   .columns = is_round(handle) && style.mode == StateMode::kFresh,
-                                   .again = style.again && style.mode == StateMode::kInPlace};
-  return device_.launch(kStatesKernel, &parameters, Stream{});
+  return {};
 }
 
 template Status ToyEngine::write(Append&,

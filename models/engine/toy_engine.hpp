@@ -26,11 +26,14 @@ struct StepRows {
   std::uint32_t item;
   bool round;
 
-  Result<RowsView> rows(PlaneKind plane, std::uint32_t layer, std::uint32_t written) noexcept {
-    return step.rows(item, plane, layer, written);
+  Result<RowsView> rows(PlaneKind plane,
+                        std::uint32_t layer,
+                        std::uint32_t written,
+                        std::uint32_t rank) noexcept {
+    return step.rows(item, plane, layer, written, rank);
   }
-  Result<StateView> state(std::uint32_t layer, std::uint32_t written) noexcept {
-    return step.state(item, layer, written);
+  Result<StateView> state(std::uint32_t layer, std::uint32_t written, std::uint32_t rank) noexcept {
+    return step.state(item, layer, written, rank);
   }
 };
 
@@ -53,6 +56,9 @@ class ToyEngine {
                std::uint32_t count,
                WriteStyle style) noexcept;
 
+  /// Memory that rows are made in.
+  [[nodiscard]] Memory staging() const noexcept { return staging_; }
+
  private:
   template <typename Handle>
   Status write_plane(Handle& handle,
@@ -60,7 +66,14 @@ class ToyEngine {
                      std::uint32_t position,
                      std::uint32_t first,
                      std::uint32_t count,
+                     std::uint32_t rank,
                      WriteStyle style) noexcept;
+  template <typename Handle>
+  Status write_states(Handle& handle,
+                      std::uint32_t count,
+                      std::uint32_t first,
+                      std::uint32_t rank,
+                      WriteStyle style) noexcept;
 
   ModelShape const& shape_;
   Device& device_;

@@ -221,7 +221,7 @@ class LayerReader {
 
  private:
   void read_item(JsonPlace const& item) {  // NOLINT(misc-no-recursion)
-    item.expect_object({}, {"repeat", "planes", "layers"});
+    item.expect_object({}, {"repeat", "planes", "layers", "stage"});
     if (item.has("planes") == item.has("layers")) {
       item.refuse(R"(must have one of the keys "planes" and "layers")");
     }
@@ -230,6 +230,7 @@ class LayerReader {
       item.at("repeat").refuse("must not be 0");
     }
     std::size_t const first = layers_.size();
+    stage_ = item.number_or("stage", stage_);  // and that of the layers after it
     if (item.has("layers")) {
       read(item.at("layers"));
     } else {
@@ -249,7 +250,7 @@ class LayerReader {
   void read_layer(JsonPlace const& item) {
     JsonPlace const planes = item.at("planes");
     std::size_t const count = planes.expect_array();
-    Layer layer;
+    Layer layer{.planes = {}, .stage = stage_};
     Lacks lacks;
     for (std::size_t i = 0; i < count; ++i) {
       read_plane(planes.at(i), layers_.size(), layer, lacks);
@@ -262,6 +263,7 @@ class LayerReader {
   std::vector<Layer> layers_;
   std::vector<std::string> paths_;
   std::vector<Lacks> lacks_;
+  std::uint32_t stage_ = 0;
 };
 
 Capacity read_capacity(JsonPlace const& place) {
@@ -409,7 +411,7 @@ Geometry parse_geometry(std::string_view json_text, std::string const& origin) {
   nlohmann::json const document = parse_json(json_text, origin);
   JsonPlace const root(document, origin);
   root.expect_object({"name", "capacity", "layers"},
-                     {"page_rows", "chunk_pages", "ranks", "mix", "full_size"});
+                     {"page_rows", "chunk_pages", "ranks", "stages", "mix", "full_size"});
 
   Geometry geometry;
   geometry.name = read_name(root.at("name"));
@@ -418,6 +420,7 @@ Geometry parse_geometry(std::string_view json_text, std::string const& origin) {
   layout.page_rows = root.number_or("page_rows", layout.page_rows);
   layout.chunk_pages = root.number_or("chunk_pages", layout.chunk_pages);
   layout.ranks = root.number_or("ranks", layout.ranks);
+  layout.stages = root.number_or("stages", layout.stages);
   layout.capacity = read_capacity(root.at("capacity"));
   LayerReader reader;
   reader.read(root.at("layers"));

@@ -14,8 +14,8 @@
 //    "mix": {"mean_rows": 6, "weights": {"append": 30}}}
 //
 // `name`, `capacity` with `tokens`, `layers` and the sizes of addressed planes must be there; what
-// else is missing keeps the default of its field in holdfast/layout.hpp, or of the mix. Anything
-// that is not understood is refused.
+// else is missing keeps the default of its field in holdfast/layout.hpp, or of the mix; a stage
+// holds for the layers after it, too. Anything that is not understood is refused.
 //
 // "full_size": true says that the sizes are those of a model and not for a machine of every day.
 // Geometries may name what models have and the library lacks - sliding windows, draft planes,

@@ -32,7 +32,10 @@ class FreeStorage {
     counts_.resize(planes_.size());
     for (std::uint32_t plane = 0; plane < planes_.size(); ++plane) {
       PlaneInfo const info = inspection.plane(plane);
-      planes_[plane].base = info.base;
+      planes_[plane].bases.clear();
+      for (std::uint32_t rank = 0; rank < inspection.ranks(); ++rank) {
+        planes_[plane].bases.push_back(inspection.base(plane, rank));
+      }
       planes_[plane].page_bytes = info.page_bytes;
       planes_[plane].free.clear();
       remember(inspection, plane, 0, inspection.free_pages(plane));
@@ -52,14 +55,16 @@ class FreeStorage {
   /// Poisons one page that is free.
   void poison(std::uint32_t plane, std::uint32_t page) noexcept {
     Plane const& known = planes_[plane];
-    Recorder::poison(known.base + page * known.page_bytes, known.page_bytes);
+    for (std::byte const* const base : known.bases) {
+      Recorder::poison(base + page * known.page_bytes, known.page_bytes);
+    }
   }
   /// By plane, as of the last update.
   [[nodiscard]] std::span<FreeCounts const> counts() const noexcept { return counts_; }
 
  private:
   struct Plane {
-    std::byte const* base = nullptr;
+    std::vector<std::byte const*> bases;  // by rank
     std::uint64_t page_bytes = 0;
     std::vector<std::uint32_t> free;
   };

@@ -34,6 +34,8 @@ struct ModelShape {
   std::vector<Ring> rings;
   Capacity capacity;  // zeros replaced by the worst case
   std::uint32_t page_rows = 0;
+  std::uint32_t ranks = 1;
+  std::uint32_t stages = 1;
 
   /// Index in `planes`; UINT32_MAX when the layer has no such plane.
   [[nodiscard]] std::uint32_t find(PlaneKind kind, std::uint32_t layer) const noexcept;

@@ -6,8 +6,6 @@
 namespace holdfast::model {
 namespace {
 
-constexpr std::uint32_t kWidestRow = 4096;  // elements that make_key's buffer takes
-
 /// Takes the planes of one layer into the shape.
 struct LayerShape {
   ModelShape& shape;
@@ -15,6 +13,7 @@ struct LayerShape {
 
   void add_rows(PlaneShape plane) const {
     plane.layer = layer;
+    plane.shares = plane.split ? shape.ranks : 1;
     if (plane.elements > kWidestRow) {
       throw InputError("layout: layer " + std::to_string(layer) +
                        ": rows of more than 4096 elements are not modelled");
@@ -24,6 +23,7 @@ struct LayerShape {
   }
   void add_state(StateShape state) const {
     state.layer = layer;
+    state.groups = shape.ranks;
     shape.states.push_back(state);
     shape.state_offsets.push_back(shape.state_elements);
     shape.state_elements += state.elements();
@@ -59,6 +59,8 @@ ModelShape make_model_shape(Layout const& layout) {
   ModelShape shape;
   shape.capacity = layout.capacity;
   shape.page_rows = layout.page_rows;
+  shape.ranks = layout.ranks;
+  shape.stages = layout.stages;
   for (std::uint32_t layer = 0; layer < layout.layers.size(); ++layer) {
     for (PlaneSpec const& spec : layout.layers[layer].planes) {
       LayerShape owner{shape, layer};

@@ -116,6 +116,7 @@ TEST(Geometry, TheDefaultOnesAreSmallAndLackNothing) {
                                       "qwen3.5-mini",
                                       "tiny",
                                       "tiny-formats",
+                                      "tiny-ranks",
                                       "tiny-ring",
                                       "tiny-rows",
                                       "tiny-tight"}));

@@ -87,8 +87,9 @@ class Lab {
   explicit Lab(model::Geometry const& geometry)
       : shape_{model::make_model_shape(geometry.layout)},
         recorder_{make_host_device()},
+        devices_(std::size_t{shape_.ranks} * shape_.stages, &recorder_),
         engine_{shape_, recorder_},
-        system_{geometry.layout, recorder_, engine_} {}
+        system_{geometry.layout, devices_, engine_} {}
 
   model::HoldfastSystem& system() { return system_; }
 
@@ -129,22 +130,26 @@ class Lab {
       PlaneInfo const info = look.plane(plane);
       PlaneState const state = look.state(holder, plane);
       if (info.kind == PlaneKind::kRecurrent) {
-        std::size_t const at = seen.size();
-        seen.resize(at + shape_.state_elements);
-        RC_ASSERT(bool(look.read_state(holder, {seen.data() + at, shape_.state_elements})));
         continue;
       }
       seen.push_back(static_cast<float>(state.length));
       std::uint32_t const first =
           info.ring_rows == 0 ? 0 : state.length / pool_of(info) * pool_of(info);
       std::uint32_t const count = state.length - first;
-      for (std::uint32_t layer = 0; layer < info.layers.size(); ++layer) {
+      std::size_t const size = std::size_t{count} * info.row_elements;
+      for (std::uint32_t i = 0; i < shape_.ranks * info.layers.size(); ++i) {
         std::size_t const at = seen.size();
-        std::size_t const size = std::size_t{count} * info.row_elements;
+        std::uint32_t const rank = i % shape_.ranks;
         seen.resize(at + size);
-        RC_ASSERT(
-            bool(look.read_rows(holder, plane, layer, first, count, {seen.data() + at, size})));
+        RC_ASSERT(bool(look.read_rows(
+            holder, plane, i / shape_.ranks, first, count, {seen.data() + at, size}, rank)));
       }
+    }
+    for (std::uint32_t rank = 0; rank < shape_.ranks && shape_.state_elements != 0; ++rank) {
+      std::size_t const at = seen.size();
+      std::size_t const size = shape_.state_elements / shape_.ranks;
+      seen.resize(at + size);
+      RC_ASSERT(bool(look.read_state(holder, {seen.data() + at, size}, rank)));
     }
     return seen;
   }
@@ -156,6 +161,7 @@ class Lab {
 
   model::ModelShape shape_;
   model::Recorder recorder_;
+  std::vector<Device*> devices_;
   model::ToyEngine engine_;
   model::HoldfastSystem system_;
 };

@@ -164,6 +164,9 @@ RowsView Core::make_view(std::uint32_t index,
                          std::uint32_t layer_index,
                          std::uint32_t rank) const noexcept {
   storage::ClassPlan const& known = plan_.classes[plane];
+  if (HOLDFAST_MUTANT(kRankViewOfFirst)) {
+    rank = 0;
+  }
   return std::visit(
       [&](auto const& held) {
         return RowsView{

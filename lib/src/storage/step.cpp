@@ -186,10 +186,19 @@ Status StepWork::launch(Stream stream) noexcept {
     if (rank != 0) {
       Part const& from = parts_[0];
       std::copy_n(from.copies, copy_count_, part.copies);
-      std::copy_n(from.patches, patch_count_, part.patches);
+      if (!HOLDFAST_MUTANT(kRankTablesStale)) {
+        std::copy_n(from.patches, patch_count_, part.patches);
+      }
       std::copy_n(from.mirrors, mirror_count_, part.mirrors);
       std::copy_n(from.runs, run_count_, part.runs);
       std::copy_n(from.columns, column_count_, part.columns);
+    }
+    if (rank != 0 && HOLDFAST_MUTANT(kRankNotTold)) {
+      continue;
+    }
+    for (std::uint32_t i = 0; rank != 0 && i < mirror_count_ && HOLDFAST_MUTANT(kRankLengthStale);
+         ++i) {
+      part.mirrors[i].committed -= part.mirrors[i].committed % 2;
     }
     if (Status const copied = copy_flat_on(part, stream); !copied && answer) {
       answer = copied.error();

@@ -16,7 +16,8 @@ struct AttentionKvReference {
     shape.add_rows({.kind = PlaneKind::kAttentionKv,
                     .elements = 2 * spec.heads * spec.head_dim,
                     .parts = 2,
-                    .format = spec.format});
+                    .format = spec.format,
+                    .split = true});
   }
 };
 

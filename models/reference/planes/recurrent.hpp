@@ -15,6 +15,7 @@ struct RecurrentReference {
     StateShape state{.heads = spec.heads, .d_k = spec.d_k, .d_v = spec.d_v};
     for (std::uint32_t const segment : spec.conv_segments) {
       state.channels += segment;
+      state.segments.push_back(segment);
     }
     state.window = state.channels == 0 ? 0 : spec.kernel - 1;
     shape.add_state(state);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// RANKS: all ranks decide alike. One bookkeeping serves them all, so what is left to go wrong is
+// that a rank is not told, is told something else, or works in another's memory.
+#include "invariants/check.hpp"
+
+namespace holdfast::invariant {
+namespace {
+
+void add(Check const& check, Report& report, std::string text) {
+  report.add({.id = "RANKS",
+              .position = check.before.sequence.position,
+              .holder = check.subject ? name_of(*check.subject) : "",
+              .text = std::move(text)});
+}
+
+/// Every rank of a stage was given as much work, none of it in foreign memory.
+void check_work(Check const& check, Report& report, std::uint32_t ranks) {
+  for (std::uint32_t device = 0; device < check.rank_devices.size() && report.is_clean();
+       ++device) {
+    std::uint32_t const first = device / ranks * ranks;
+    std::uint32_t const works = check.rank_devices[device]->works();
+    if (works != check.rank_devices[first]->works()) {
+      add(check,
+          report,
+          "rank " + std::to_string(device % ranks) + " of stage " + std::to_string(device / ranks) +
+              " was given " + std::to_string(works) + " pieces of work, rank 0 " +
+              std::to_string(check.rank_devices[first]->works()));
+    } else if (check.rank_devices[device]->foreign() != 0) {
+      add(check,
+          report,
+          "rank " + std::to_string(device % ranks) + " of stage " + std::to_string(device / ranks) +
+              " was told to touch memory of another device");
+    }
+  }
+}
+
+/// The records of a sequence agree on all devices, slots apart, which are a stage's own.
+void check_records(Check const& check, Report& report, std::uint32_t sequence) {
+  auto const devices = static_cast<std::uint32_t>(check.rank_devices.size());
+  auto const first = check.inspection.mirror(sequence, 0);
+  for (std::uint32_t device = 1; device < devices && report.is_clean(); ++device) {
+    auto const other = check.inspection.mirror(sequence, device);
+    if (!first || !other || first->committed != other->committed || first->open != other->open ||
+        first->generation != other->generation) {
+      add(check,
+          report,
+          "the record on device " + std::to_string(device) + " says " +
+              std::to_string(other ? other->committed : 0) + " committed rows of generation " +
+              std::to_string(other ? other->generation : 0) + ", that on device 0 " +
+              std::to_string(first ? first->committed : 0) + " of " +
+              std::to_string(first ? first->generation : 0));
+    }
+  }
+}
+
+void cheap(Check const& check, Report& report) {
+  if (check.rank_devices.empty()) {
+    return;
+  }
+  check_work(check, report, check.inspection.ranks());
+  if (check.subject && check.model.sequence(*check.subject).live && report.is_clean()) {
+    check_records(check, report, check.holder(*check.subject).index);
+  }
+}
+
+}  // namespace
+
+extern Invariant const kRanks;
+Invariant const kRanks{"RANKS",
+                       "ranks",
+                       "all ranks take the same decision and the same number of steps, each in its "
+                       "own memory",
+                       &cheap,
+                       nullptr};
+
+}  // namespace holdfast::invariant

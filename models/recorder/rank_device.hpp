@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device of one rank of one stage, when there are several: they share one recorder, and each
+// counts what it is told, and notes when a kernel of the library touches what is another's.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "models/recorder/recorder.hpp"
+
+namespace holdfast::model {
+
+/// Forwards to the recorder.
+class RankDevice final : public Device, private AccessSink {
+ public:
+  explicit RankDevice(Recorder& recorder) noexcept : recorder_{recorder} {}
+
+  /// Launches and copies since the last clear().
+  [[nodiscard]] std::uint32_t works() const noexcept { return works_; }
+  /// Accesses since then outside of this device's memory, the engine's staging memory apart.
+  [[nodiscard]] std::uint32_t foreign() const noexcept { return foreign_; }
+  void clear() noexcept { works_ = foreign_ = 0; }
+  /// Memory of no device in particular: what engines stage their rows in.
+  void share(Memory memory) { shared_.push_back(memory); }
+
+  Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
+    auto memory = recorder_.allocate(bytes, kind);
+    if (memory) {
+      own_.push_back(*memory);
+    }
+    return memory;
+  }
+  void free(Memory memory) noexcept override {
+    std::erase_if(own_, [&](Memory const& known) { return known.base == memory.base; });
+    recorder_.free(memory);
+  }
+  Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
+    ++works_;
+    for (CopySegment const& segment : segments) {
+      note(segment.source);
+      note(segment.destination);
+    }
+    return recorder_.copy(segments, stream);
+  }
+  Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
+    ++works_;
+    for (FillSegment const& segment : segments) {
+      note(segment.destination);
+    }
+    return recorder_.fill(segments, stream);
+  }
+  Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
+    ++works_;
+    kernel.accesses(parameters, *this);
+    return recorder_.launch(kernel, parameters, stream);
+  }
+  Result<Event> record(Stream stream) noexcept override { return recorder_.record(stream); }
+  Status wait(Stream stream, Event event) noexcept override {
+    return recorder_.wait(stream, event);
+  }
+  Status synchronize(Stream stream) noexcept override { return recorder_.synchronize(stream); }
+  Status host_read(void* destination,
+                   std::byte const* source,
+                   std::uint64_t bytes,
+                   Stream stream) noexcept override {
+    note(source);
+    return recorder_.host_read(destination, source, bytes, stream);
+  }
+  Status host_write(std::byte* destination,
+                    void const* source,
+                    std::uint64_t bytes,
+                    Stream stream) noexcept override {
+    note(destination);
+    return recorder_.host_write(destination, source, bytes, stream);
+  }
+
+ private:
+  void read(void const* base, std::uint64_t /*bytes*/) noexcept override { note(base); }
+  void write(void const* base, std::uint64_t /*bytes*/) noexcept override { note(base); }
+  void note(void const* place) noexcept {
+    auto const* const byte = static_cast<std::byte const*>(place);
+    auto const holds = [&](Memory const& memory) {
+      return byte >= memory.base && byte < memory.base + memory.bytes;
+    };
+    if (std::none_of(own_.begin(), own_.end(), holds) &&
+        std::none_of(shared_.begin(), shared_.end(), holds)) {
+      ++foreign_;
+    }
+  }
+
+  Recorder& recorder_;
+  std::vector<Memory> own_;
+  std::vector<Memory> shared_;
+  std::uint32_t works_ = 0;
+  std::uint32_t foreign_ = 0;
+};
+
+}  // namespace holdfast::model
