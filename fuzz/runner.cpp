@@ -23,6 +23,7 @@ struct NameFinder {
   SequenceName sequences[model::kStepItemLimit];
   std::uint32_t count = 0;
   std::optional<SnapshotName> snapshot;
+  std::optional<model::EntryName> entry;
 
   void add(SequenceName name) {
     if (std::find(sequences, sequences + count, name) == sequences + count) {
@@ -31,12 +32,14 @@ struct NameFinder {
   }
   void operator()(char const* /*name*/, SequenceName& value) { add(value); }
   void operator()(char const* /*name*/, SnapshotName& value) { snapshot = value; }
+  void operator()(char const* /*name*/, model::EntryName& value) { entry = value; }
   void operator()(char const* /*name*/, std::uint32_t& /*value*/) {}
   void operator()(char const* /*name*/, model::StateMode& /*value*/) {}
   template <typename T>
   void operator()(char const* name, T& value, T const& /*fallback*/) {
     (*this)(name, value);
   }
+  void operator()(char const* /*name*/, model::Damage& /*value*/) {}
   void operator()(char const* /*name*/, model::StepParts& items) {
     for (model::StepPart const& item : items) {
       if (item.deed != model::StepDeed::kPad) {
@@ -151,6 +154,7 @@ void Runner::start() {
   report_.clear();
   ops_.clear();
   system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, devices_, engine_);
+  system_->read_prompts_of(model_);
   bind_planes();
   free_.start(system_->inspect());
 }
@@ -313,12 +317,13 @@ void Runner::note_touched(Check& check, std::uint32_t position_before) const {
   check.touched = true;
   check.touched_last = model_.position(*check.subject);
   bool const loads = std::holds_alternative<model::RollbackOp>(*check.op) ||
-                     std::holds_alternative<model::ForkOp>(*check.op);
+                     std::holds_alternative<model::ForkOp>(*check.op) ||
+                     std::holds_alternative<model::RestoreOp>(*check.op);
   if (!loads && check.touched_last > position_before) {
     check.touched_first = position_before;
     return;
   }
-  // Rollback, fork and truncate touch the last page.
+  // Rollback, fork, restore and truncate touch the last page.
   std::uint32_t const page_rows = model_.shape().page_rows;
   check.touched_first =
       check.touched_last == 0 ? 0 : (check.touched_last - 1) / page_rows * page_rows;
@@ -362,6 +367,9 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
       result.digest,
       check.got.ok ? check.got.value : 0x100000000U + static_cast<std::uint32_t>(check.got.code));
   ++result.counts.operations;
+  if (names.entry && model_.is_created(*names.entry) && model_.entry(*names.entry).live) {
+    check.entry = names.entry;
+  }
   if (options_.on_step) {
     options_.on_step(index, op, check.want, check.got);
   }
@@ -418,7 +426,8 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
               .want = check.want,
               .got = check.got,
               .subject = subject.name,
-              .snapshot = check.snapshot};
+              .snapshot = check.snapshot,
+              .entry = check.entry};
     note_touched(own, subject.position);
     evaluate(own, true, deep_due && i + 1 == subject_count_, result);
   }
@@ -465,6 +474,9 @@ void Runner::finish(ProgramResult& result) {
     }
     while (!model_.live_snapshots().empty()) {
       model_.drop_snapshot({model_.live_snapshots().front()});
+    }
+    while (!model_.live_entries().empty()) {
+      model_.erase({model_.live_entries().front()});
     }
     evaluate(check, false, true, result);
     if (report_.is_clean() && !system_->close().ok) {
@@ -513,10 +525,10 @@ void Runner::digest_visible(ProgramResult& result) {
           read_holder(holder, history);
         }
       });
-  invariant::for_each_snapshot(check,
-                               [&](SnapshotName, Holder holder, model::History const& history) {
-                                 read_holder(holder, history);
-                               });
+  invariant::for_each_held(check,
+                           [&](invariant::Label, Holder holder, model::History const& history) {
+                             read_holder(holder, history);
+                           });
   result.digest =
       model::mix(result.digest, XXH3_64bits(bytes_.data(), bytes_.size() * sizeof(float)));
 }

@@ -24,12 +24,16 @@ struct Label {
   char prefix = 's';
   std::uint32_t value = 0;
   [[nodiscard]] std::string text() const { return prefix + std::to_string(value); }
+  friend bool operator==(Label, Label) = default;
 };
 [[nodiscard]] inline Label label(model::SequenceName name) noexcept {
   return {'s', name.value};
 }
 [[nodiscard]] inline Label label(model::SnapshotName name) noexcept {
   return {'h', name.value};
+}
+[[nodiscard]] inline Label label(model::EntryName name) noexcept {
+  return {'e', name.value};
 }
 
 /// One broken statement, with the values that show it.
@@ -93,6 +97,7 @@ struct Check {
   model::Observation got;
   std::optional<model::SequenceName> subject;   // the operation's sequence
   std::optional<model::SnapshotName> snapshot;  // the operation's snapshot
+  std::optional<model::EntryName> entry;        // the operation's prefix entry, if it is alive
   std::uint32_t touched_first = 0;              // committed rows that the operation touched
   std::uint32_t touched_last = 0;
   bool touched = false;  // the subject is live, at rest, and was changed by the operation
@@ -103,6 +108,9 @@ struct Check {
     return {HolderKind::kSequence, system.id(name).index};
   }
   [[nodiscard]] Holder holder(model::SnapshotName name) const noexcept {
+    return {HolderKind::kSnapshot, system.id(name).index};
+  }
+  [[nodiscard]] Holder holder(model::EntryName name) const noexcept {
     return {HolderKind::kSnapshot, system.id(name).index};
   }
 };
@@ -196,7 +204,8 @@ void add_place(std::span<PlaneBinding const> planes,
                model::ByteRange const& range,
                std::vector<Place>& places);
 
-/// Calls `visit(name, holder, history)` for each live sequence, or snapshot.
+/// Calls `visit(name, holder, history)` for each live sequence; `visit(label, holder, history)` for
+/// each prefix entry; or for everything that is held unchanged: snapshots and prefix entries.
 template <typename Visit>
 void for_each_sequence(Check const& check, Visit visit) {
   for (std::uint32_t const value : check.model.live_sequences()) {
@@ -205,11 +214,19 @@ void for_each_sequence(Check const& check, Visit visit) {
   }
 }
 template <typename Visit>
-void for_each_snapshot(Check const& check, Visit visit) {
+void for_each_entry(Check const& check, Visit visit) {
+  for (std::uint32_t const value : check.model.live_entries()) {
+    model::EntryName const name{value};
+    visit(label(name), check.holder(name), check.model.entry(name).history);
+  }
+}
+template <typename Visit>
+void for_each_held(Check const& check, Visit visit) {
   for (std::uint32_t const value : check.model.live_snapshots()) {
     model::SnapshotName const name{value};
-    visit(name, check.holder(name), check.model.history(check.model.snapshot_of(name)));
+    visit(label(name), check.holder(name), check.model.history(check.model.snapshot_of(name)));
   }
+  for_each_entry(check, visit);
 }
 
 }  // namespace holdfast::invariant

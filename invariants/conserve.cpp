@@ -90,10 +90,10 @@ void recount(Check const& check, Report& report, PlaneBinding const& plane) {
       check_chunks(check, report, plane, holder, name_of(name));
     }
   });
-  for_each_snapshot(check, [&](model::SnapshotName name, Holder holder, model::History const&) {
+  for_each_held(check, [&](Label name, Holder holder, model::History const&) {
     count_holder(check, plane, holder, counts);
     if (report.is_clean()) {
-      check_chunks(check, report, plane, holder, name_of(name));
+      check_chunks(check, report, plane, holder, name.text());
     }
   });
   std::uint32_t live_chunks = 0;
@@ -141,8 +141,17 @@ void recount(Check const& check, Report& report, PlaneBinding const& plane) {
 }
 
 void cheap(Check const& check, Report& report) {
-  if (check.model.live_sequences().empty() && check.model.live_snapshots().empty()) {
+  if (check.model.live_sequences().empty() && check.model.live_snapshots().empty() &&
+      check.model.live_entries().empty()) {
     check_idle(check, report);
+  }
+  // A restore takes a part of what an entry holds.
+  if (check.touched && std::holds_alternative<model::RestoreOp>(*check.op)) {
+    for (PlaneBinding const& plane : check.planes) {
+      if (report.is_clean()) {
+        check_chunks(check, report, plane, check.holder(*check.subject), name_of(*check.subject));
+      }
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IMMUT: bytes that a snapshot holds never change.
+// IMMUT: bytes that a snapshot or a prefix entry holds never change.
 #include <algorithm>
 
 #include "invariants/check.hpp"
@@ -7,7 +7,7 @@
 namespace holdfast::invariant {
 namespace {
 
-/// Rows of a plane that a snapshot holds: of rings the open pool's, of the others all.
+/// Rows of a plane that a snapshot or entry holds: of rings the open pool's, of the others all.
 model::RowRange held_rows(Check const& check,
                           PlaneBinding const& plane,
                           model::History const& history) {
@@ -19,14 +19,17 @@ model::RowRange held_rows(Check const& check,
   return {0, plane.units(length)};
 }
 
-/// Compares what a snapshot holds on one written page.
-void check_page(Check const& check, Report& report, Place const& place, model::SnapshotName name) {
+/// Compares what a snapshot or entry holds on one written page.
+void check_page(Check const& check,
+                Report& report,
+                Place const& place,
+                Label name,
+                Holder holder,
+                model::History const& history) {
   PlaneBinding const& plane = *place.plane;
-  Holder const holder = check.holder(name);
-  model::History const& history = check.model.history(check.model.snapshot_of(name));
   if (plane.reference == nullptr) {
     if (check.inspection.state(holder, plane.index).slot == place.page) {
-      check_state(check, report, "IMMUT", holder, label(name), history);
+      check_state(check, report, "IMMUT", holder, name, history);
     }
     return;
   }
@@ -45,7 +48,7 @@ void check_page(Check const& check, Report& report, Place const& place, model::S
                  "IMMUT",
                  plane,
                  holder,
-                 label(name),
+                 name,
                  history,
                  {std::max(held.first, first), std::min(held.last, first + page_rows)});
       return;
@@ -58,39 +61,35 @@ void cheap(Check const& check, Report& report) {
     if (place.alone) {
       continue;  // the writer's own
     }
-    for_each_snapshot(check, [&](model::SnapshotName name, Holder, model::History const&) {
+    for_each_held(check, [&](Label name, Holder holder, model::History const& history) {
       if (report.is_clean()) {
-        check_page(check, report, place, name);
+        check_page(check, report, place, name, holder, history);
       }
     });
   }
 }
 
 void deep(Check const& check, Report& report) {
-  for_each_snapshot(check,
-                    [&](model::SnapshotName name, Holder holder, model::History const& history) {
-                      for (PlaneBinding const& plane : check.planes) {
-                        if (report.is_clean() && plane.reference != nullptr) {
-                          check_rows(check,
-                                     report,
-                                     "IMMUT",
-                                     plane,
-                                     holder,
-                                     label(name),
-                                     history,
-                                     held_rows(check, plane, history));
-                        }
-                      }
-                      if (report.is_clean()) {
-                        check_state(check, report, "IMMUT", holder, label(name), history);
-                      }
-                    });
+  for_each_held(check, [&](Label name, Holder holder, model::History const& history) {
+    for (PlaneBinding const& plane : check.planes) {
+      if (report.is_clean() && plane.reference != nullptr) {
+        check_rows(
+            check, report, "IMMUT", plane, holder, name, history, held_rows(check, plane, history));
+      }
+    }
+    if (report.is_clean()) {
+      check_state(check, report, "IMMUT", holder, name, history);
+    }
+  });
 }
 
 }  // namespace
 
 extern Invariant const kImmut;
-Invariant const kImmut{
-    "IMMUT", "immutability", "bytes visible to a snapshot or fork never change", &cheap, &deep};
+Invariant const kImmut{"IMMUT",
+                       "immutability",
+                       "bytes visible to a snapshot, entry or fork never change",
+                       &cheap,
+                       &deep};
 
 }  // namespace holdfast::invariant

@@ -103,12 +103,11 @@ void deep(Check const& check, Report& report) {
       check_sequence(check, report, name);
     }
   });
-  for_each_snapshot(check,
-                    [&](model::SnapshotName name, Holder holder, model::History const& history) {
-                      if (report.is_clean()) {
-                        check_lengths(check, report, holder, label(name), history);
-                      }
-                    });
+  for_each_held(check, [&](Label name, Holder holder, model::History const& history) {
+    if (report.is_clean()) {
+      check_lengths(check, report, holder, name, history);
+    }
+  });
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OWNER: an operation on a sequence writes only storage that the sequence may write. The witness is
+// OWNER: an operation writes only storage that its sequence, or a loaded entry, may write. The witness is
 // the recorder's list of declared writes, not the library's own word.
 #include <algorithm>
 
@@ -53,10 +53,11 @@ bool may_write_slot(Check const& check, Place const& place, std::string& why) {
     }
   }
   bool allowed = true;
-  for_each_snapshot(check, [&](model::SnapshotName name, Holder holder, model::History const&) {
-    if (check.inspection.state(holder, index).slot == place.page && check.snapshot != name) {
+  for_each_held(check, [&](Label name, Holder holder, model::History const&) {
+    bool const is_taken = check.snapshot && label(*check.snapshot) == name;
+    if (check.inspection.state(holder, index).slot == place.page && !is_taken) {
       allowed = false;
-      why = "the state that " + name_of(name) + " holds";
+      why = "the state that " + name.text() + " holds";
     }
   });
   for_each_sequence(check, [&](model::SequenceName name, Holder holder, model::History const&) {
@@ -126,19 +127,16 @@ void check_page(Check const& check, Report& report, Place const& place) {
   if (place.alone) {
     return;
   }
-  for_each_snapshot(
-      check, [&](model::SnapshotName name, Holder holder, model::History const& history) {
-        if (report.is_clean() && check.inspection.page(holder, plane.index, entry) == place.page &&
-            overlaps(
-                seen_rows(plane, entry, pool, static_cast<std::uint32_t>(history.tokens.size())),
-                place)) {
-          add(check,
-              report,
-              place,
-              "wrote rows of page " + std::to_string(place.page) + " that " + name_of(name) +
-                  " sees");
-        }
-      });
+  for_each_held(check, [&](Label name, Holder holder, model::History const& history) {
+    if (report.is_clean() && check.inspection.page(holder, plane.index, entry) == place.page &&
+        overlaps(seen_rows(plane, entry, pool, static_cast<std::uint32_t>(history.tokens.size())),
+                 place)) {
+      add(check,
+          report,
+          place,
+          "wrote rows of page " + std::to_string(place.page) + " that " + name.text() + " sees");
+    }
+  });
   for_each_sequence(
       check, [&](model::SequenceName name, Holder holder, model::History const& history) {
         if (report.is_clean() && name != *check.subject &&
@@ -155,6 +153,28 @@ void check_page(Check const& check, Report& report, Place const& place) {
       });
 }
 
+/// Whether the page or slot is the operation's entry's own, and nobody else's.
+bool is_of_entry(Check const& check, Place const& place) {
+  if (!check.entry) {
+    return false;
+  }
+  PlaneInfo const& info = place.plane->info;
+  std::uint32_t const plane = place.plane->index;
+  Holder const holder = check.holder(*check.entry);
+  if (check.inspection.page_references(plane, place.page) != 1) {
+    return false;
+  }
+  std::uint32_t const pages = info.page_rows == 0 ? 1 : check.inspection.state(holder, plane).pages;
+  for (std::uint32_t entry = 0; entry < pages; ++entry) {
+    if (check.inspection.page(holder, plane, entry) == place.page) {
+      return info.chunk_pages == 0 ||
+             check.inspection.chunk_references(
+                 plane, check.inspection.chunk(holder, plane, entry / info.chunk_pages)) == 1;
+    }
+  }
+  return false;
+}
+
 void cheap(Check const& check, Report& report) {
   bool const live = check.subject && check.model.sequence(*check.subject).live;
   for (Place const& place : check.places) {
@@ -163,6 +183,9 @@ void cheap(Check const& check, Report& report) {
     }
     if (place.page == 0) {
       continue;  // RESERVED looks at it
+    }
+    if (!check.subject && is_of_entry(check, place)) {
+      continue;
     }
     if (!live) {
       add(check,
@@ -185,7 +208,7 @@ void cheap(Check const& check, Report& report) {
 extern Invariant const kOwner;
 Invariant const kOwner{"OWNER",
                        "ownership",
-                       "an operation on a sequence writes only storage that it may write",
+                       "an operation writes only storage that its sequence or entry may write",
                        &cheap,
                        nullptr};
 

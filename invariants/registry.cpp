@@ -11,6 +11,9 @@
   X(kRecur)                    \
   X(kAtomic)                   \
   X(kImmut)                    \
+  X(kWhole)                    \
+  X(kMovers)                   \
+  X(kBytes)                    \
   X(kWindow)                   \
   X(kOwner)                    \
   X(kConserve)                 \

@@ -130,11 +130,10 @@ void deep(Check const& check, Report& report) {
         }
       }
     });
-    for_each_snapshot(check, [&](model::SnapshotName name, Holder holder, model::History const&) {
+    for_each_held(check, [&](Label name, Holder holder, model::History const&) {
       PlaneState const state = check.inspection.state(holder, plane.index);
       if (report.is_clean()) {
-        check_size(
-            report, plane, label(name), state, check.inspection.snapshot(holder.index).position);
+        check_size(report, plane, name, state, check.inspection.snapshot(holder.index).position);
       }
     });
   }

@@ -7,7 +7,7 @@
 
 namespace holdfast::model {
 
-/// Most names of sequences, and of snapshots, in one program.
+/// Most names of sequences, of snapshots, and of prefix entries, in one program.
 inline constexpr std::uint32_t kNameLimit = 64;
 
 /// A sequence of a program: s0, s1, ... in the order of creation; a name is never used twice.
@@ -20,6 +20,13 @@ struct SequenceName {
 struct SnapshotName {
   std::uint32_t value = 0;
   friend bool operator==(SnapshotName, SnapshotName) = default;
+};
+
+/// A prefix entry of a program: e0, e1, ... A capture under a key that exists gives the entry one more
+/// name.
+struct EntryName {
+  std::uint32_t value = 0;
+  friend bool operator==(EntryName, EntryName) = default;
 };
 
 /// A token id, unique in a program from 1 on: it names who wrote a row. 0 is no token.
@@ -53,6 +60,31 @@ struct StepParts {
   [[nodiscard]] StepPart const* begin() const noexcept { return parts; }
   [[nodiscard]] StepPart const* end() const noexcept { return parts + count; }
 };
+
+/// A prompt that is looked up: the first tokens of an entry, dead or alive, then some of its own.
+struct PrefixQuery {
+  EntryName entry;
+  std::uint32_t first = 0;  // tokens of the entry; more than it has: all
+  std::uint32_t rest = 0;   // tokens of its own, from `token` on
+  Token token = 1;
+  std::uint32_t scope = 0;  // one of the program's few scopes
+  std::uint32_t limit = 0;
+};
+
+/// What is wrong with bytes that are loaded. What the writer could have said is sealed again with a
+/// right checksum.
+enum class Damage : std::uint8_t {
+  kFlip,     // one bit behind the version
+  kCut,      // bytes are missing at the end
+  kLonger,   // a byte too many
+  kMagic,    // no entry at all
+  kVersion,  // sealed: another version
+  kLayout,   // sealed: another layout
+  kRanks,    // sealed: another number of ranks
+  kTokens,   // sealed: one token more than its planes have
+  kScope,    // loaded under another scope
+};
+inline constexpr std::uint32_t kDamageCount = 9;
 
 /// What an operation answers: an error code, or success with one number (rows, position).
 struct Observation {

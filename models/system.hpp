@@ -44,6 +44,19 @@ class System {
   virtual Observation can_truncate(SequenceName name, std::uint32_t length) = 0;
   virtual Observation truncate(SequenceName name, std::uint32_t length) = 0;
   virtual Observation release(SequenceName name) = 0;
+  /// Publishes a snapshot under its tokens and `extra` more, which is wrong. Success says under which
+  /// name the entry was captured first.
+  virtual Observation capture(SnapshotName snapshot,
+                              EntryName entry,
+                              std::uint32_t scope,
+                              std::uint32_t extra) = 0;
+  /// Starts a sequence from the longest usable prefix. Success says how many rows it has.
+  virtual Observation restore(PrefixQuery const& query, SequenceName name) = 0;
+  virtual Observation erase(EntryName entry) = 0;
+  /// Turns an entry into bytes, erases it, and loads the bytes.
+  virtual Observation reload(EntryName entry) = 0;
+  /// Loads an entry's bytes with something wrong about them.
+  virtual Observation load_damaged(EntryName entry, Damage damage, std::uint32_t at) = 0;
   /// Tries to close the cache while it may have live handles; a program goes on only after kBusy.
   virtual Observation close() = 0;
 };

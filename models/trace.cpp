@@ -29,6 +29,10 @@ constexpr char const* kDeeds[] = {"append", "verify", "pad"};
 
 /// Names of what a handle does to the state, in the order of StateMode.
 constexpr char const* kStateModes[] = {"fresh", "inplace"};
+/// Names of what is wrong with bytes, in the order of Damage.
+constexpr char const* kDamages[] = {
+    "flip", "cut", "longer", "magic", "version", "layout", "ranks", "tokens", "scope"};
+static_assert(std::size(kDamages) == kDamageCount);
 
 /// Prints fields as " name=value".
 struct FieldPrinter {
@@ -49,6 +53,13 @@ struct FieldPrinter {
     if (!(value == fallback)) {
       (*this)(name, value);
     }
+  }
+  void operator()(char const* name, EntryName& value) const { print(name, "e", value.value); }
+  void operator()(char const* name, Damage& value) const {
+    text += ' ';
+    text += name;
+    text += '=';
+    text += kDamages[static_cast<std::uint32_t>(value)];
   }
   void operator()(char const* name, StepParts& items) const {
     text += ' ';
@@ -166,6 +177,19 @@ struct FieldParser {
     } else {
       value = fallback;
     }
+  }
+  void operator()(char const* name, EntryName& value) const { value.value = read_name(name, "e"); }
+  void operator()(char const* name, Damage& value) const {
+    std::string_view const word = value_of(name, "");
+    std::uint32_t kind = 0;
+    while (kind < std::size(kDamages) && word != kDamages[kind]) {
+      ++kind;
+    }
+    if (kind == std::size(kDamages)) {
+      reader.fail(reader.start() + std::string_view{name}.size() + 1,
+                  quoted(word) + " is no damage that is known");
+    }
+    value = static_cast<Damage>(kind);
   }
 
   void operator()(char const* name, StepParts& items) const {

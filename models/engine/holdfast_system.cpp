@@ -34,6 +34,8 @@ HoldfastSystem::HoldfastSystem(Layout const& layout,
                                ToyEngine& engine)
     : names_(kNameLimit),
       snapshots_(kNameLimit),
+      entries_(kNameLimit),
+      first_names_(kNameLimit),
       devices_(devices.begin(), devices.end()),
       engine_{engine} {
   auto cache = Cache::create(layout, devices);
@@ -313,6 +315,9 @@ Observation HoldfastSystem::close() {
 }
 
 void HoldfastSystem::drop_all() {
+  for (EntryId const entry : entries_) {
+    static_cast<void>(cache_.erase(entry));
+  }
   names_.clear();
   snapshots_.clear();
 }

@@ -43,7 +43,17 @@ class HoldfastSystem final : public System {
   Observation truncate(SequenceName name, std::uint32_t length) override;
   Observation release(SequenceName name) override;
   Observation close() override;
+  Observation capture(SnapshotName snapshot,
+                      EntryName entry,
+                      std::uint32_t scope,
+                      std::uint32_t extra) override;
+  Observation restore(PrefixQuery const& query, SequenceName name) override;
+  Observation erase(EntryName entry) override;
+  Observation reload(EntryName entry) override;
+  Observation load_damaged(EntryName entry, Damage damage, std::uint32_t at) override;
 
+  /// Where prompts are read from; needed before the first capture, as an engine knows its tokens.
+  void read_prompts_of(Model const& model) noexcept { prompts_ = &model; }
   /// Called in the middle of a step, when its rows are written and nothing is decided yet.
   void set_observer(std::function<void()> observer) { observer_ = std::move(observer); }
   [[nodiscard]] Inspection inspect() const noexcept { return cache_.inspect(); }
@@ -54,10 +64,16 @@ class HoldfastSystem final : public System {
   [[nodiscard]] HandleId id(SnapshotName name) const noexcept {
     return snapshots_[name.value].id();
   }
-  /// Drops every handle; the cache stays open.
+  [[nodiscard]] EntryId id(EntryName name) const noexcept { return entries_[name.value]; }
+  /// Where the last restore that hit came from.
+  [[nodiscard]] EntryId restored_from() const noexcept { return restored_from_; }
+  /// Size of an entry, as the library says it.
+  [[nodiscard]] EntryBytes bytes(EntryName name) const noexcept;
+  /// Drops every handle and entry; the cache stays open.
   void drop_all();
 
  private:
+  [[nodiscard]] Status write_bytes(EntryName entry);
   [[nodiscard]] bool names_rows(Step const& step, StepParts const& items) const;
   [[nodiscard]] bool names_rows(Step const& step,
                                 StepParts const& items,
@@ -75,9 +91,14 @@ class HoldfastSystem final : public System {
     StateMode mode = StateMode::kFresh;
   };
 
-  std::vector<Named> names_;         // [kNameLimit]
-  std::vector<Snapshot> snapshots_;  // [kNameLimit]
+  std::vector<Named> names_;                // [kNameLimit]
+  std::vector<Snapshot> snapshots_;         // [kNameLimit]
+  std::vector<EntryId> entries_;            // [kNameLimit]
+  std::vector<std::uint32_t> first_names_;  // [kNameLimit], under which entries were captured first
+  std::vector<std::byte> bytes_;            // of one entry
+  EntryId restored_from_;
   std::function<void()> observer_;
+  Model const* prompts_ = nullptr;
   std::vector<Device*> devices_;
   ToyEngine& engine_;
   Cache cache_;

@@ -267,13 +267,15 @@ class LayerReader {
 };
 
 Capacity read_capacity(JsonPlace const& place) {
-  place.expect_object({"tokens"},
-                      {"sequences", "largest_round", "snapshots", "slots", "pages", "ring_pages"});
+  place.expect_object(
+      {"tokens"},
+      {"sequences", "largest_round", "snapshots", "entries", "slots", "pages", "ring_pages"});
   Capacity const fallback;
   return {.sequences = place.number_or("sequences", fallback.sequences),
           .tokens = place.at("tokens").number(),
           .largest_round = place.number_or("largest_round", fallback.largest_round),
           .snapshots = place.number_or("snapshots", fallback.snapshots),
+          .entries = place.number_or("entries", fallback.entries),
           .slots = place.number_or("slots", fallback.slots),
           .pages = place.number_or("pages", fallback.pages),
           .ring_pages = place.number_or("ring_pages", fallback.ring_pages)};

@@ -11,13 +11,18 @@
 #include "models/ops/append.hpp"
 #include "models/ops/begin.hpp"
 #include "models/ops/can_truncate.hpp"
+#include "models/ops/capture.hpp"
 #include "models/ops/close.hpp"
 #include "models/ops/commit.hpp"
 #include "models/ops/create.hpp"
 #include "models/ops/drop.hpp"
 #include "models/ops/drop_snapshot.hpp"
+#include "models/ops/erase.hpp"
 #include "models/ops/fork.hpp"
+#include "models/ops/load_damaged.hpp"
 #include "models/ops/release.hpp"
+#include "models/ops/reload.hpp"
+#include "models/ops/restore.hpp"
 #include "models/ops/rewrite.hpp"
 #include "models/ops/rollback.hpp"
 #include "models/ops/snapshot.hpp"
@@ -66,7 +71,12 @@ using AllOps = OpTypes<CreateOp,
                        CanTruncateOp,
                        ReleaseOp,
                        CloseOp,
-                       StepOp>;
+                       StepOp,
+                       CaptureOp,
+                       RestoreOp,
+                       EraseOp,
+                       ReloadOp,
+                       LoadDamagedOp>;
 
 /// One operation of a program.
 using AnyOp = AllOps::Any;

@@ -75,6 +75,27 @@ inline std::optional<SnapshotName> pick_snapshot(GenerateContext const& context)
   return SnapshotName{live[context.source.below(static_cast<std::uint32_t>(live.size()))]};
 }
 
+/// Scopes that programs use; most prompts are of the first.
+inline constexpr std::uint32_t kScopeCount = 8;
+
+inline std::uint32_t pick_scope(Source& source) noexcept {
+  return source.one_in(8) ? source.below(kScopeCount) : 0;
+}
+
+/// A live entry, by the name under which it was captured first; now and then any name that was ever
+/// given; nothing when there is none.
+inline std::optional<EntryName> pick_entry(GenerateContext const& context,
+                                           std::uint32_t nonsense_rate = kNonsenseRate) noexcept {
+  if (context.model.next_entry() != 0 && context.source.one_in(nonsense_rate)) {
+    return EntryName{context.source.below(context.model.next_entry())};
+  }
+  auto const live = context.model.live_entries();
+  if (live.empty()) {
+    return std::nullopt;
+  }
+  return EntryName{live[context.source.below(static_cast<std::uint32_t>(live.size()))]};
+}
+
 /// Rows for an append to a sequence with `room` rows left: around the mean, now and then many or
 /// too many; 0 when there is no room.
 inline std::uint32_t pick_rows(GenerateContext const& context, std::uint32_t room) noexcept {

@@ -14,7 +14,10 @@ std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) {
 }  // namespace
 
 Model::Model(ModelShape shape)
-    : shape_{std::move(shape)}, sequences_(kNameLimit), snapshots_(kNameLimit) {
+    : shape_{std::move(shape)},
+      sequences_(kNameLimit),
+      snapshots_(kNameLimit),
+      entries_(kNameLimit) {
   reset();
 }
 
@@ -26,15 +29,20 @@ void Model::reset() {
   for (std::uint32_t i = 0; i < next_snapshot_; ++i) {
     snapshots_[i].created = snapshots_[i].live = false;
   }
+  for (std::uint32_t i = 0; i < next_entry_; ++i) {
+    entries_[i].created = entries_[i].live = false;
+  }
   free_histories_.clear();
   for (std::uint32_t i = 0; i < histories_.size(); ++i) {
     free_histories_.push_back(i);
   }
   live_sequences_.clear();
   live_snapshots_.clear();
+  live_entries_.clear();
   log_.clear();
   next_sequence_ = 0;
   next_snapshot_ = 0;
+  next_entry_ = 0;
   next_token_ = 1;
   next_state_ = 1;
   operation_ = 0;
@@ -103,7 +111,8 @@ Observation Model::check_at_rest(SequenceName name) const noexcept {
 }
 
 std::uint32_t Model::slots_held() const noexcept {
-  std::uint32_t slots = static_cast<std::uint32_t>(live_snapshots_.size() + live_sequences_.size());
+  auto slots = static_cast<std::uint32_t>(live_snapshots_.size() + live_entries_.size() +
+                                          live_sequences_.size());
   for (std::uint32_t const name : live_sequences_) {
     OpenHandle const& open = sequences_[name].open;
     slots += open.open ? open.slots : 0;
@@ -119,8 +128,11 @@ bool Model::is_state_shared(std::uint32_t history) const noexcept {
   return std::any_of(live_sequences_.begin(),
                      live_sequences_.end(),
                      [&](std::uint32_t name) { return shares(sequences_[name].history); }) ||
-         std::any_of(live_snapshots_.begin(), live_snapshots_.end(), [&](std::uint32_t name) {
-           return shares(snapshots_[name].history);
+         std::any_of(live_snapshots_.begin(),
+                     live_snapshots_.end(),
+                     [&](std::uint32_t name) { return shares(snapshots_[name].history); }) ||
+         std::any_of(live_entries_.begin(), live_entries_.end(), [&](std::uint32_t name) {
+           return entries_[name].history.state_id == histories_[history].state_id;
          });
 }
 
@@ -189,8 +201,12 @@ bool Model::step_fits(std::span<StepPart const> items) const noexcept {
     pages += ceil_div(static_cast<std::uint32_t>(history(snapshots_[live]).tokens.size()),
                       shape_.page_rows);
   }
+  for (std::uint32_t const live : live_entries_) {
+    pages += ceil_div(static_cast<std::uint32_t>(entries_[live].history.tokens.size()),
+                      shape_.page_rows);
+  }
   ring_pages = (ring_pages + 1) * static_cast<std::uint32_t>(live_sequences_.size()) +
-               static_cast<std::uint32_t>(live_snapshots_.size());
+               static_cast<std::uint32_t>(live_snapshots_.size() + live_entries_.size());
   return (shape_.states.empty() || capacity.slots == 0 || slots <= capacity.slots) &&
          (capacity.pages == 0 || pages <= capacity.pages) &&
          (capacity.ring_pages == 0 || ring_pages <= capacity.ring_pages);

@@ -90,6 +90,15 @@ struct ModelSnapshot {
   std::uint32_t history = 0;
 };
 
+/// One prefix entry of a program. It keeps its history when it is erased: prompts are made of it.
+struct ModelEntry {
+  bool created = false;
+  bool live = false;             // not of a second name
+  std::uint32_t first_name = 0;  // its own, or that of the entry which had the key already
+  std::uint32_t scope = 0;
+  History history;
+};
+
 /// Who wrote a token, and what removed it; kept only when asked for.
 struct TokenRecord {
   std::uint32_t sequence = 0;
@@ -136,6 +145,14 @@ class Model {
   Observation truncate(SequenceName name, std::uint32_t length);
   Observation release(SequenceName name);
   Observation close() const;
+  Observation capture(SnapshotName snapshot,
+                      EntryName entry,
+                      std::uint32_t scope,
+                      std::uint32_t extra);
+  Observation restore(PrefixQuery const& query, SequenceName name);
+  Observation erase(EntryName entry);
+  Observation reload(EntryName entry, bool exhausted);
+  Observation load_damaged(EntryName entry, Damage damage) const;
 
   [[nodiscard]] ModelShape const& shape() const noexcept { return shape_; }
   [[nodiscard]] ModelSequence const& sequence(SequenceName name) const noexcept {
@@ -144,6 +161,19 @@ class Model {
   [[nodiscard]] ModelSnapshot const& snapshot_of(SnapshotName name) const noexcept {
     return snapshots_[name.value];
   }
+  /// What the name stands for: an entry, under whatever name it was captured first.
+  [[nodiscard]] ModelEntry const& entry(EntryName name) const noexcept {
+    return entries_[entries_[name.value].first_name];
+  }
+  [[nodiscard]] bool is_created(EntryName name) const noexcept {
+    return entries_[name.value].created;
+  }
+  /// Where the last restore that hit came from.
+  [[nodiscard]] EntryName restored_from() const noexcept { return restored_from_; }
+  /// The tokens of a prompt.
+  [[nodiscard]] std::vector<Token> prompt(PrefixQuery const& query) const;
+  /// Payload bytes of an entry in the byte form, as the planes' shapes say.
+  [[nodiscard]] std::uint64_t payload_bytes(ModelEntry const& entry) const noexcept;
   [[nodiscard]] History const& history(ModelSequence const& sequence) const noexcept {
     return histories_[sequence.history];
   }
@@ -161,6 +191,11 @@ class Model {
   [[nodiscard]] std::span<std::uint32_t const> live_snapshots() const noexcept {
     return live_snapshots_;
   }
+  /// In the order of their capture.
+  [[nodiscard]] std::span<std::uint32_t const> live_entries() const noexcept {
+    return live_entries_;
+  }
+  [[nodiscard]] std::uint32_t next_entry() const noexcept { return next_entry_; }
   [[nodiscard]] std::uint32_t next_sequence() const noexcept { return next_sequence_; }
   [[nodiscard]] std::uint32_t next_snapshot() const noexcept { return next_snapshot_; }
   /// First token id that no operation has used.
@@ -179,6 +214,8 @@ class Model {
   [[nodiscard]] bool is_state_shared(std::uint32_t history) const noexcept;
   [[nodiscard]] std::uint32_t slots_of(StepPart const& part) const noexcept;
   void close_round(SequenceName name, std::uint32_t keep);
+  /// Whether a sequence can start with so many rows of the entry.
+  [[nodiscard]] bool is_usable(ModelEntry const& entry, std::uint32_t length) const noexcept;
   void close_handle(SequenceName name, std::uint32_t keep);
   std::uint32_t take_history();
   void copy_history(std::uint32_t from, std::uint32_t to);
@@ -188,13 +225,17 @@ class Model {
   ModelShape shape_;
   std::vector<ModelSequence> sequences_;  // [kNameLimit]
   std::vector<ModelSnapshot> snapshots_;  // [kNameLimit]
+  std::vector<ModelEntry> entries_;       // [kNameLimit]
   std::vector<History> histories_;
   std::vector<std::uint32_t> free_histories_;
   std::vector<std::uint32_t> live_sequences_;
   std::vector<std::uint32_t> live_snapshots_;
+  std::vector<std::uint32_t> live_entries_;
   std::vector<TokenRecord> log_;
   std::uint32_t next_sequence_ = 0;
   std::uint32_t next_snapshot_ = 0;
+  std::uint32_t next_entry_ = 0;
+  EntryName restored_from_;
   Token next_token_ = 1;
   std::uint32_t next_state_ = 1;
   std::uint32_t operation_ = 0;

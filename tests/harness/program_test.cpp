@@ -290,7 +290,7 @@ TEST_F(Program, NamesWhatAMutantBreaksAndReproducesIt) {
   std::vector<std::string> const found = violations_of(outcome.out);
   ASSERT_FALSE(found.empty()) << outcome.out;
   // Invariant, holder, plane, layer, position.
-  std::regex const all_named{"  [A-Z]+: [sh][0-9]+ plane latent layer 2 position [0-9]+: .+"};
+  std::regex const all_named{"  [A-Z]+: [she][0-9]+ plane latent layer 2 position [0-9]+: .+"};
   EXPECT_TRUE(std::regex_match(found.front(), all_named)) << found.front();
   std::string const command = last_line(outcome.out);
   ASSERT_EQ(command.rfind("holdfast run ", 0), 0U) << command;

@@ -47,6 +47,12 @@ struct RandomFields {
       (*this)(name, value);
     }
   }
+  void operator()(char const* /*name*/, EntryName& value) const {
+    value.value = source.below(kNameLimit);
+  }
+  void operator()(char const* /*name*/, Damage& value) const {
+    value = static_cast<Damage>(source.below(kDamageCount));
+  }
   void operator()(char const* name, StepParts& items) const {
     items.count = source.between(1, kStepItemLimit);
     for (std::uint32_t i = 0; i < items.count; ++i) {
@@ -76,6 +82,10 @@ struct FieldValues {
   template <typename T>
   void operator()(char const* name, T& value, T const& /*fallback*/) {
     (*this)(name, value);
+  }
+  void operator()(char const* /*name*/, EntryName& value) { values.push_back(value.value); }
+  void operator()(char const* /*name*/, Damage& value) {
+    values.push_back(static_cast<std::uint32_t>(value));
   }
   void operator()(char const* /*name*/, StepParts& items) {
     for (StepPart const& part : items) {

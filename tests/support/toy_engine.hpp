@@ -200,6 +200,10 @@ class ToyEngine {
     EXPECT_EQ(*position, history.size());
     expect_planes({HolderKind::kSnapshot, snapshot.id().index}, history);
   }
+  void expect(EntryId entry, History const& history) const {
+    EXPECT_EQ(cache_->inspect().snapshot(entry.index).position, history.size());
+    expect_planes({HolderKind::kSnapshot, entry.index}, history);
+  }
 
  private:
   static std::uint32_t count_of(History const& tokens) {

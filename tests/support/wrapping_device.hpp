@@ -30,8 +30,11 @@ class WrappingDevice : public Device {
   std::uint64_t copied_bytes = 0;             ///< likewise
   std::uint64_t failing_allocation = kNever;  ///< 0-based index of the allocation that fails
   std::uint64_t failing_launch = kNever;      ///< 0-based index of the launch that fails
+  std::uint64_t writes = 0;                   ///< host_write calls, failed ones counted
+  std::uint64_t failing_write = kNever;       ///< 0-based index of the host_write that fails
   bool failing_fill = false;
   bool failing_copy = false;
+  bool failing_synchronize = false;
   bool failing_read = false;
 
   /// Allocations that are not given back.
@@ -79,7 +82,9 @@ class WrappingDevice : public Device {
   }
   Result<Event> record(Stream stream) noexcept override { return host_->record(stream); }
   Status wait(Stream stream, Event event) noexcept override { return host_->wait(stream, event); }
-  Status synchronize(Stream stream) noexcept override { return host_->synchronize(stream); }
+  Status synchronize(Stream stream) noexcept override {
+    return failing_synchronize ? planned() : host_->synchronize(stream);
+  }
   Status host_read(void* destination,
                    std::byte const* source,
                    std::uint64_t bytes,
@@ -90,7 +95,8 @@ class WrappingDevice : public Device {
                     void const* source,
                     std::uint64_t bytes,
                     Stream stream) noexcept override {
-    return host_->host_write(destination, source, bytes, stream);
+    return writes++ == failing_write ? planned()
+                                     : host_->host_write(destination, source, bytes, stream);
   }
 
  protected:

@@ -18,6 +18,7 @@
 #include <holdfast/device.hpp>
 #include <holdfast/inspect.hpp>
 #include <holdfast/layout.hpp>
+#include <holdfast/prefix.hpp>
 #include <holdfast/result.hpp>
 #include <span>
 #include <utility>
@@ -302,6 +303,7 @@ class Snapshot : public detail::HandleBase {
   Result<std::uint32_t> position() const noexcept;
 
  private:
+  friend class Cache;
   friend class Sequence;
   using HandleBase::HandleBase;
 };
@@ -376,6 +378,13 @@ class Step : public detail::HandleBase {
   using HandleBase::HandleBase;
 };
 
+/// A sequence that was started from a prefix entry.
+struct Restored {
+  Sequence sequence;
+  std::uint32_t length = 0;  ///< its position
+  EntryId entry;             ///< where it came from
+};
+
 /// Owner of devices, arenas and budgets, and of all sequences on them.
 class Cache {
  public:
@@ -406,8 +415,58 @@ class Cache {
   /// What begin() would answer now; schedulers ask first. Changes nothing, enqueues nothing. A refusal
   /// says what is lacking: Error::subject the plane, got what is needed, limit what is free.
   Status can_begin(std::span<StepItem const> items) const noexcept;
-  /// Gives all memory back. Errors: kStale (closed already); kBusy while sequences or snapshots
-  /// live.
+
+  /// Publishes what `snapshot` holds under its token ids, and returns the entry; when there is one
+  /// under this key already, that one. Takes references, as a snapshot does, and moves no row; the
+  /// snapshot may be dropped.
+  ///
+  /// Shapes   : tokens [the snapshot's position]
+  /// Errors   : kStale; kInvalidArgument (another cache's snapshot, another number of tokens, an
+  ///            empty snapshot); kExhausted (entries)
+  Result<EntryId> capture(PrefixScope const& scope,
+                          Snapshot const& snapshot,
+                          std::span<std::uint32_t const> tokens) noexcept;
+  /// What restore would take now; changes nothing. Among entries that are usable at the same
+  /// length, the one that was captured first. Errors: kStale (closed).
+  /// Cost     : O(log entries * tokens + entries that share as many tokens)
+  Result<PrefixMatch> match(PrefixScope const& scope,
+                            std::span<std::uint32_t const> tokens,
+                            std::uint32_t limit) const noexcept;
+  /// Starts a new sequence with the longest usable prefix: the longest q <= min(limit, common
+  /// prefix with an entry) at which that entry is usable on every plane. It shares the entry's
+  /// storage below q; no row and no state is copied, one launch.
+  /// Errors   : kStale (closed); kMiss, an ordinary answer: Error::subject is the plane or rule that
+  ///            refused ("limit", "tokens"), got the position; kExhausted (sequences); kDeviceFailed
+  Result<Restored> restore(PrefixScope const& scope,
+                           std::span<std::uint32_t const> tokens,
+                           std::uint32_t limit,
+                           Stream stream = {}) noexcept;
+  /// Frees exactly what only this entry held. Errors: kStale.
+  Status erase(EntryId entry) noexcept;
+  /// Its size in the byte form: grows with its tokens when an addressed plane exists. Errors: kStale.
+  Result<EntryBytes> entry_bytes(EntryId entry) const noexcept;
+  /// Writes an entry as bytes that name their version, layout, ranks, scope, tokens and sizes, with
+  /// a checksum (docs/BYTE_FORM.md). Blocking: reads device memory through Device::host_read, after
+  /// the work of `stream`. Returns the bytes written, EntryBytes::total.
+  /// Errors   : kStale; kInvalidArgument (`out` is too small); kDeviceFailed
+  Result<std::uint64_t> serialize(EntryId entry,
+                                  std::span<std::byte> out,
+                                  Stream stream = {}) const noexcept;
+  /// Makes an entry of bytes that serialize wrote, here or elsewhere, for a cache of the same planes;
+  /// capacities and page sizes may differ. Everything is checked first, then storage is
+  /// reserved on all planes or none, then bytes move, and the entry is published last, as the one
+  /// captured last. When there is one under this key already, returns that one. Blocking: writes
+  /// device memory through Device::host_write in `stream`, and waits for it.
+  /// Errors   : kDamaged (cut short, changed, or contradicting itself); kUnsupported (another
+  ///            version); kInvalidArgument naming what is foreign (magic, layout, ranks, model,
+  ///            adapter, tenant); kTooLong; kExhausted (entries, or a plane's storage); kStale
+  ///            (closed); kDeviceFailed
+  Result<EntryId> deserialize(PrefixScope const& scope,
+                              std::span<std::byte const> bytes,
+                              Stream stream = {}) noexcept;
+
+  /// Gives all memory back, and that of the prefix entries with it. Errors: kStale (closed already);
+  /// kBusy while sequences or snapshots live.
   Status close() noexcept;
   /// The read-only window on everything; valid while the cache is open.
   [[nodiscard]] Inspection inspect() const noexcept;

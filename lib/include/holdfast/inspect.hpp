@@ -2,7 +2,8 @@
 // The one read-only window on a cache: tables, references, lengths and bytes, as plain data.
 //
 // For invariants, incident dumps and tests; not a stable interface. Nothing here changes the cache.
-// A holder is a sequence or a snapshot; holders are named by their index, not by generation.
+// A holder is a sequence, a snapshot or a prefix entry; holders are named by their index, not by
+// generation. Prefix entries are held as snapshots are, and have the indices after theirs.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace internal::cache {
 class Core;
 }
 
-/// Sequence or snapshot.
+/// Sequence, or snapshot; the indices after those of the snapshots are prefix entries.
 enum class HolderKind : std::uint8_t { kSequence, kSnapshot };
 
 /// Names one holder.
@@ -81,7 +82,7 @@ struct SequenceInfo {
   friend bool operator==(SequenceInfo const&, SequenceInfo const&) = default;
 };
 
-/// What is known of one snapshot.
+/// What is known of one snapshot or prefix entry.
 struct SnapshotInfo {
   bool live = false;
   std::uint32_t generation = 0;
@@ -110,6 +111,8 @@ class Inspection {
   /// One past the largest index; index 0 is reserved.
   [[nodiscard]] std::uint32_t sequence_limit() const noexcept;
   [[nodiscard]] std::uint32_t snapshot_limit() const noexcept;
+  /// Index of the first prefix entry; those from here to snapshot_limit() are entries.
+  [[nodiscard]] std::uint32_t first_entry() const noexcept;
   [[nodiscard]] SequenceInfo sequence(std::uint32_t index) const noexcept;
   [[nodiscard]] SnapshotInfo snapshot(std::uint32_t index) const noexcept;
 

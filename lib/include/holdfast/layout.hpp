@@ -43,6 +43,7 @@ struct Capacity {
   std::uint32_t tokens = 0;         ///< most rows of one sequence
   std::uint32_t largest_round = 0;  ///< most provisional rows of a verify
   std::uint32_t snapshots = 0;      ///< snapshots alive at once
+  std::uint32_t entries = 0;        ///< prefix entries alive at once; 0 = none
   std::uint32_t step_rows =
       0;                    ///< most rows of one step; 0 = one full sequence and a round of each
   std::uint32_t slots = 0;  ///< state slots, the reserved one not counted; 0 = worst case

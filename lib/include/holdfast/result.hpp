@@ -26,6 +26,8 @@ enum class ErrorCode : std::uint8_t {
   kTainted,          ///< a device failure left this sequence unknown; release it
   kOutOfMemory,      ///< the device or the host has no memory for this layout
   kDeviceFailed,     ///< the device reported an error
+  kMiss,     ///< no prefix entry is usable; compute the rows; `subject` says what was missing
+  kDamaged,  ///< the bytes are cut short or were changed; get them again
 };
 
 /// Name of a code as it is written in messages and traces, e.g. "kStale".

@@ -31,6 +31,10 @@ char const* name_of(ErrorCode code) noexcept {
       return "kOutOfMemory";
     case ErrorCode::kDeviceFailed:
       return "kDeviceFailed";
+    case ErrorCode::kMiss:
+      return "kMiss";
+    case ErrorCode::kDamaged:
+      return "kDamaged";
   }
   return "unknown";
 }

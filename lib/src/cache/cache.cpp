@@ -451,6 +451,69 @@ Result<Step> Cache::begin(std::span<StepItem const> items, Stream stream) noexce
   return Step{core_, *id};
 }
 
+Result<EntryId> Cache::capture(PrefixScope const& scope,
+                               Snapshot const& snapshot,
+                               std::span<std::uint32_t const> tokens) noexcept {
+  if (core_ == nullptr) {
+    return stale("cache");
+  }
+  return core_->capture(scope, snapshot.core_, snapshot.id_, tokens);
+}
+
+Result<PrefixMatch> Cache::match(PrefixScope const& scope,
+                                 std::span<std::uint32_t const> tokens,
+                                 std::uint32_t limit) const noexcept {
+  if (core_ == nullptr) {
+    return stale("cache");
+  }
+  return core_->match(scope, tokens, limit);
+}
+
+Result<Restored> Cache::restore(PrefixScope const& scope,
+                                std::span<std::uint32_t const> tokens,
+                                std::uint32_t limit,
+                                Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("cache");
+  }
+  auto const ids = core_->restore(scope, tokens, limit, stream);
+  if (!ids) {
+    return ids.error();
+  }
+  return Restored{.sequence = Sequence{core_, ids->sequence},
+                  .length = ids->match.length,
+                  .entry = ids->match.entry};
+}
+
+Status Cache::erase(EntryId entry) noexcept {
+  return core_ == nullptr ? stale("cache") : core_->erase(entry);
+}
+
+Result<EntryBytes> Cache::entry_bytes(EntryId entry) const noexcept {
+  if (core_ == nullptr) {
+    return stale("cache");
+  }
+  return core_->entry_bytes(entry);
+}
+
+Result<std::uint64_t> Cache::serialize(EntryId entry,
+                                       std::span<std::byte> out,
+                                       Stream stream) const noexcept {
+  if (core_ == nullptr) {
+    return stale("cache");
+  }
+  return core_->serialize(entry, out, stream);
+}
+
+Result<EntryId> Cache::deserialize(PrefixScope const& scope,
+                                   std::span<std::byte const> bytes,
+                                   Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("cache");
+  }
+  return core_->deserialize(scope, bytes, stream);
+}
+
 Status Cache::close() noexcept {
   return core_ == nullptr ? stale("cache") : core_->close();
 }

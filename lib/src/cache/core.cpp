@@ -39,15 +39,16 @@ Status Core::create(Layout const& layout) noexcept {
     cells_ += plan_.classes[index].layer_count;
   }
   if (!sequences_.create(plan_.sequence_limit) || !snapshots_.create(plan_.snapshot_limit) ||
-      !free_sequences_.create(plan_.sequence_limit) ||
-      !free_snapshots_.create(plan_.snapshot_limit) ||
+      !free_sequences_.create(plan_.sequence_limit) || !free_snapshots_.create(plan_.first_entry) ||
       !written_.create(std::uint64_t{plan_.sequence_limit} * plan_.ranks * cells_) ||
       !viewed_.create(std::uint64_t{plan_.sequence_limit} * plan_.ranks * cells_) ||
       !steps_.create(plan_.step_records) || !free_steps_.create(plan_.step_records) ||
       !step_items_.create(std::uint64_t{plan_.step_records} * plan_.step_items) ||
-      !keeps_.create(plan_.step_items)) {
+      !keeps_.create(plan_.step_items) ||
+      !index_.create(plan_.first_entry, layout.capacity.entries, plan_.tokens)) {
     return out_of_memory();
   }
+  fingerprint_ = prefix::fingerprint_of(layout);
   // Stack order: index 1 is handed out first; sequence 0 is reserved, snapshot 0 is never used.
   for (std::uint32_t index = plan_.sequence_limit; index-- > 1;) {
     free_sequences_[free_sequence_count_++] = index;
@@ -57,8 +58,10 @@ Status Core::create(Layout const& layout) noexcept {
     free_steps_[free_step_count_++] = index;
     steps_[index].generation = 1;
   }
-  for (std::uint32_t index = plan_.snapshot_limit; index-- > 1;) {
+  for (std::uint32_t index = plan_.first_entry; index-- > 1;) {
     free_snapshots_[free_snapshot_count_++] = index;
+  }
+  for (std::uint32_t index = 1; index < plan_.snapshot_limit; ++index) {
     snapshots_[index].generation = 1;
   }
   HOLDFAST_TRY(create_planes());
@@ -151,7 +154,7 @@ Status Core::close() noexcept {
     return stale("cache");
   }
   std::uint32_t const live_sequences = plan_.sequence_limit - 1 - free_sequence_count_;
-  std::uint32_t const live_snapshots = plan_.snapshot_limit - 1 - free_snapshot_count_;
+  std::uint32_t const live_snapshots = plan_.first_entry - 1 - free_snapshot_count_;
   if (live_sequences + live_snapshots != 0) {
     return Error{.code = ErrorCode::kBusy,
                  .text = "sequences or snapshots are still alive",
@@ -224,7 +227,7 @@ Status Core::check_rank(std::uint32_t rank) const noexcept {
 }
 
 Status Core::check_snapshot(HandleId snapshot) const noexcept {
-  if (!open_ || snapshot.index == 0 || snapshot.index >= plan_.snapshot_limit ||
+  if (!open_ || snapshot.index == 0 || snapshot.index >= plan_.first_entry ||
       !snapshots_[snapshot.index].live ||
       snapshots_[snapshot.index].generation != snapshot.generation) {
     return stale("snapshot");

@@ -12,6 +12,8 @@
 
 #include "planes/plane_list.hpp"
 #include "planes/row_kernels.hpp"
+#include "prefix/byte_form.hpp"
+#include "prefix/index.hpp"
 #include "storage/steps.hpp"
 
 namespace holdfast::internal::cache {
@@ -66,11 +68,17 @@ struct StepRecord {
   bool live;
 };
 
-/// Bookkeeping of one snapshot, planes apart.
+/// Bookkeeping of one snapshot or prefix entry, planes apart.
 struct SnapshotRecord {
   std::uint32_t generation;
   std::uint32_t position;
   bool live;
+};
+
+/// A sequence that a restore started.
+struct RestoredIds {
+  HandleId sequence;
+  PrefixMatch match;
 };
 
 /// Everything behind a Cache. Calls are those of the public handles.
@@ -146,6 +154,25 @@ class Core {
   [[nodiscard]] Status can_truncate(HandleId id, std::uint32_t length) const noexcept;
   [[nodiscard]] Status release(HandleId id, Stream stream) noexcept;
   [[nodiscard]] Status drop_snapshot(HandleId snapshot) noexcept;
+  [[nodiscard]] Result<EntryId> capture(PrefixScope const& scope,
+                                        Core const* snapshot_core,
+                                        HandleId snapshot,
+                                        std::span<std::uint32_t const> tokens) noexcept;
+  [[nodiscard]] Result<PrefixMatch> match(PrefixScope const& scope,
+                                          std::span<std::uint32_t const> tokens,
+                                          std::uint32_t limit) const noexcept;
+  [[nodiscard]] Result<RestoredIds> restore(PrefixScope const& scope,
+                                            std::span<std::uint32_t const> tokens,
+                                            std::uint32_t limit,
+                                            Stream stream) noexcept;
+  [[nodiscard]] Status erase(EntryId entry) noexcept;
+  [[nodiscard]] Result<EntryBytes> entry_bytes(EntryId entry) const noexcept;
+  [[nodiscard]] Result<std::uint64_t> serialize(EntryId entry,
+                                                std::span<std::byte> out,
+                                                Stream stream) const noexcept;
+  [[nodiscard]] Result<EntryId> deserialize(PrefixScope const& scope,
+                                            std::span<std::byte const> bytes,
+                                            Stream stream) noexcept;
   [[nodiscard]] Result<std::uint32_t> position(HandleId id) const noexcept;
   [[nodiscard]] Result<std::uint32_t> snapshot_position(HandleId snapshot) const noexcept;
 
@@ -219,6 +246,33 @@ class Core {
   [[nodiscard]] Result<std::uint32_t> take_sequence() noexcept;
   void close_planes(std::uint32_t index, std::uint32_t keep) noexcept;
   void give_back_sequence(std::uint32_t index) noexcept;
+  [[nodiscard]] Status check_entry(EntryId entry) const noexcept;
+  /// The longest length up to `most` at which the entry is usable on every plane; 0 for none. `why`
+  /// becomes the first refusal; it is left alone when there is none.
+  [[nodiscard]] std::uint32_t longest_usable(std::uint32_t entry,
+                                             std::uint32_t most,
+                                             Error& why) const noexcept;
+  /// As match; what a miss lacks goes to `why`.
+  [[nodiscard]] PrefixMatch find_longest(PrefixScope const& scope,
+                                         std::span<std::uint32_t const> tokens,
+                                         std::uint32_t limit,
+                                         Error& why) const noexcept;
+  /// What this cache writes for an entry of so many tokens.
+  [[nodiscard]] prefix::Form form_of(PrefixScope const& scope, std::uint32_t tokens) const noexcept;
+  /// How often the byte form has a plane's rows: once, or a share of each rank. States are split.
+  [[nodiscard]] std::uint32_t shares_of(std::uint32_t plane) const noexcept {
+    storage::ClassPlan const& known = plan_.classes[plane];
+    return known.split || known.rule == PlaneRule::kSlot ? plan_.ranks : 1;
+  }
+  /// Visits an entry's bytes in the order of the byte form.
+  template <typename Sink>
+  void walk_payload(std::uint32_t entry, Sink& sink) const noexcept;
+  [[nodiscard]] Status check_entry_storage(std::uint32_t tokens) const noexcept;
+  /// Gives the entry its id; it is visible from now on.
+  EntryId publish_entry(std::uint32_t entry,
+                        PrefixScope const& scope,
+                        std::span<std::uint32_t const> tokens) noexcept;
+  void drop_planes(std::uint32_t held) noexcept;
   void load_planes(std::uint32_t snapshot, std::uint32_t index, planes::LoadKind kind) noexcept;
   /// Adds the sequence's device record to the work that is being collected.
   void describe(std::uint32_t index) noexcept;
@@ -268,6 +322,8 @@ class Core {
   base::FixedArray<std::uint32_t> free_steps_;
   base::FixedArray<ItemRequest> step_items_;  // [steps, step_items]
   base::FixedArray<ItemKeep> keeps_;          // [step_items], scratch of finish_step
+  prefix::Index index_;                       // keys of the prefix entries
+  std::uint64_t fingerprint_ = 0;             // of the layout, in the byte form
   std::uint64_t next_ticket_ = 1;
   std::uint64_t handles_ = 0;
   std::uint32_t free_sequence_count_ = 0;

@@ -146,18 +146,22 @@ Status Core::release(HandleId id, Stream /*stream*/) noexcept {
   return {};
 }
 
-Status Core::drop_snapshot(HandleId snapshot) noexcept {
-  HOLDFAST_TRY(check_snapshot(snapshot));
+void Core::drop_planes(std::uint32_t held) noexcept {
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     if (!snapshot_forgets(plan_.classes[plane_index].kind)) {
-      plane.drop(snapshot.index);
+      plane.drop(held);
     }
   });
-  SnapshotRecord& held = snapshots_[snapshot.index];
-  held.live = false;
-  if (++held.generation == 0) {
-    held.generation = 1;
+  SnapshotRecord& record = snapshots_[held];
+  record.live = false;
+  if (++record.generation == 0) {
+    record.generation = 1;
   }
+}
+
+Status Core::drop_snapshot(HandleId snapshot) noexcept {
+  HOLDFAST_TRY(check_snapshot(snapshot));
+  drop_planes(snapshot.index);
   free_snapshots_[free_snapshot_count_++] = snapshot.index;
   if (orphaned_) {
     static_cast<void>(close());

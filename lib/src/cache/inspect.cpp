@@ -73,6 +73,10 @@ std::uint32_t Inspection::snapshot_limit() const noexcept {
   return plane_count() == 0 ? 0 : core_->plan().snapshot_limit;
 }
 
+std::uint32_t Inspection::first_entry() const noexcept {
+  return plane_count() == 0 ? 0 : core_->plan().first_entry;
+}
+
 SequenceInfo Inspection::sequence(std::uint32_t index) const noexcept {
   if (index >= sequence_limit()) {
     return {};

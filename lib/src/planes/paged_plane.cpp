@@ -12,6 +12,10 @@ bool PagedPlane::create(Plan const& plan, std::uint32_t plane, PlaneMemory const
   plane_ = plane;
   kind_ = plan.classes[plane].kind;
   unit_tokens_ = plan.classes[plane].unit_tokens;
+  strip_bytes_ = plan.classes[plane].strip_bytes;
+  row_bytes_ = plan.classes[plane].row_bytes;
+  parts_ = plan.classes[plane].parts;
+  layer_count_ = plan.classes[plane].layer_count;
   return lengths_.create(plan.sequence_limit) &&
          table_.create(plan, plane, memory.pages, memory.device_table);
 }
@@ -121,6 +125,57 @@ void PagedPlane::load(std::uint32_t snapshot, Owner owner, LoadKind kind, StepWo
 void PagedPlane::release(Owner owner) noexcept {
   table_.release_sequence(owner);
   lengths_[owner.index] = 0;
+}
+
+void PagedPlane::capture(std::uint32_t snapshot, std::uint32_t entry) noexcept {
+  table_.capture(snapshot, entry);
+}
+
+Status PagedPlane::can_restore(std::uint32_t entry, std::uint32_t length) const noexcept {
+  std::uint32_t const edge = units(length) * unit_tokens_;
+  if (edge == length || units(length) == table_.snapshot_rows(entry) ||
+      HOLDFAST_MUTANT(kRestoreInsideAnyPool)) {
+    return {};
+  }
+  return Error{.code = ErrorCode::kRefused,
+               .text = "the rows of its open pool are not held",
+               .subject = name_of(kind_),
+               .got = length,
+               .limit = edge};
+}
+
+void PagedPlane::restore(std::uint32_t entry,
+                         Owner owner,
+                         std::uint32_t length,
+                         StepWork& step) noexcept {
+  table_.restore(entry, owner, units(length), step);
+  set_length(owner.index, length);
+}
+
+EntryShape PagedPlane::entry_shape(std::uint32_t length) const noexcept {
+  return {.rows = units(length),
+          .row_bytes = std::uint64_t{row_bytes_} * parts_ * layer_count_,
+          .pages = table_.pages_of(units(length))};
+}
+
+void PagedPlane::serialize(std::uint32_t entry,
+                           std::uint32_t layer_index,
+                           PieceSink& sink) const noexcept {
+  Holder const holder{HolderKind::kSnapshot, entry};
+  std::uint32_t const rows = table_.snapshot_rows(entry);
+  for (std::uint32_t part = 0; part < parts_; ++part) {
+    std::uint64_t const strip = (std::uint64_t{layer_index} * parts_ + part) * strip_bytes_;
+    for (std::uint32_t first = 0; first < rows; first += table_.page_rows()) {
+      bool const forgets = kind_ == PlaneKind::kPoolKeys && HOLDFAST_MUTANT(kKeysNotSerialized);
+      std::uint32_t const page = forgets ? 0 : table_.page_at(holder, first / table_.page_rows());
+      sink.piece(arena().address(page) + strip,
+                 std::uint64_t{row_bytes_} * std::min(table_.page_rows(), rows - first));
+    }
+  }
+}
+
+void PagedPlane::deserialize(std::uint32_t entry, std::uint32_t length) noexcept {
+  table_.take_entry(entry, units(length));
 }
 
 bool PagedPlane::audit() const noexcept {

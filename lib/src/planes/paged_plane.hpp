@@ -31,6 +31,14 @@ class PagedPlane {
   void load(std::uint32_t snapshot, Owner owner, LoadKind kind, StepWork& step) noexcept;
   void drop(std::uint32_t snapshot) noexcept { table_.drop_snapshot(snapshot); }
   void release(Owner owner) noexcept;
+  void capture(std::uint32_t snapshot, std::uint32_t entry) noexcept;
+  /// Rows of one token: always. Rows of several: between two of them only when it is the entry's own
+  /// last, unfinished one, whose raw rows are held.
+  [[nodiscard]] Status can_restore(std::uint32_t entry, std::uint32_t length) const noexcept;
+  void restore(std::uint32_t entry, Owner owner, std::uint32_t length, StepWork& step) noexcept;
+  [[nodiscard]] EntryShape entry_shape(std::uint32_t length) const noexcept;
+  void serialize(std::uint32_t entry, std::uint32_t layer_index, PieceSink& sink) const noexcept;
+  void deserialize(std::uint32_t entry, std::uint32_t length) noexcept;
   [[nodiscard]] bool audit() const noexcept;
 
   [[nodiscard]] storage::PagedTable const& table() const noexcept { return table_; }
@@ -54,6 +62,10 @@ class PagedPlane {
 
   storage::PagedTable table_;
   base::FixedArray<std::uint32_t> lengths_;  // [sequence_limit], in the plane's own unit
+  std::uint64_t strip_bytes_ = 0;
+  std::uint32_t row_bytes_ = 0;  // of one part
+  std::uint32_t parts_ = 1;
+  std::uint32_t layer_count_ = 0;
   std::uint32_t plane_ = 0;
   std::uint32_t unit_tokens_ = 1;
   PlaneKind kind_ = PlaneKind::kAttentionKv;

@@ -37,6 +37,22 @@ struct Opening {
 /// Rollback puts a snapshot under the same id; a fork is a new sequence.
 enum class LoadKind : std::uint8_t { kRollback, kFork };
 
+/// What a plane has of an entry at some position.
+struct EntryShape {
+  std::uint32_t rows;       // in the byte form; a state counts as one
+  std::uint64_t row_bytes;  // of all layers together, on one rank
+  std::uint32_t pages;      // or slots that it takes
+};
+
+/// Takes the contiguous pieces of an entry's bytes, in the order of the byte form.
+class PieceSink {
+ public:
+  virtual void piece(std::byte* base, std::uint64_t bytes) noexcept = 0;
+
+ protected:
+  ~PieceSink() = default;
+};
+
 /// Device memory of one plane class.
 struct PlaneMemory {
   std::byte* pages;             // the class's arena
@@ -61,8 +77,14 @@ struct PlaneMemory {
   X(truncate, "shortens")                                                           \
   X(hold, "lets a snapshot hold it")                                                \
   X(load, "takes what a snapshot holds")                                            \
-  X(drop, "lets a snapshot go")                                                     \
+  X(drop, "lets a snapshot or an entry go")                                         \
   X(release, "lets a sequence go")                                                  \
+  X(capture, "lets a prefix entry hold what a snapshot holds")                      \
+  X(can_restore, "says whether an entry is usable at a position, and why not")      \
+  X(restore, "starts a sequence with the rows of an entry below a position")        \
+  X(entry_shape, "says how large an entry is")                                      \
+  X(serialize, "names its bytes of an entry, in order")                             \
+  X(deserialize, "takes storage for an entry whose bytes come")                     \
   X(audit, "checks its own bookkeeping")
 
 template <typename P>
@@ -134,6 +156,32 @@ concept has_drop = requires(P p, std::uint32_t snapshot) {
 template <typename P>
 concept has_release = requires(P p, Owner owner) {
   { p.release(owner) } -> std::same_as<void>;
+};
+template <typename P>
+concept has_capture = requires(P p, std::uint32_t snapshot, std::uint32_t entry) {
+  { p.capture(snapshot, entry) } -> std::same_as<void>;
+};
+template <typename P>
+concept has_can_restore = requires(P const p, std::uint32_t entry, std::uint32_t length) {
+  { p.can_restore(entry, length) } -> std::same_as<Status>;
+};
+template <typename P>
+concept has_restore =
+    requires(P p, std::uint32_t entry, Owner owner, std::uint32_t length, StepWork& step) {
+  { p.restore(entry, owner, length, step) } -> std::same_as<void>;
+};
+template <typename P>
+concept has_entry_shape = requires(P const p, std::uint32_t length) {
+  { p.entry_shape(length) } -> std::same_as<EntryShape>;
+};
+template <typename P>
+concept has_serialize =
+    requires(P const p, std::uint32_t entry, std::uint32_t layer_index, PieceSink& sink) {
+  { p.serialize(entry, layer_index, sink) } -> std::same_as<void>;
+};
+template <typename P>
+concept has_deserialize = requires(P p, std::uint32_t entry, std::uint32_t length) {
+  { p.deserialize(entry, length) } -> std::same_as<void>;
 };
 template <typename P>
 concept has_audit = requires(P const p) {

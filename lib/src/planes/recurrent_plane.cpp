@@ -199,6 +199,51 @@ void RecurrentPlane::release(Owner owner) noexcept {
   known = {};
 }
 
+void RecurrentPlane::capture(std::uint32_t snapshot, std::uint32_t entry) noexcept {
+  snapshots_[entry] = snapshots_[snapshot];
+  slots_.retain(snapshots_[entry].slot);
+}
+
+Status RecurrentPlane::can_restore(std::uint32_t entry, std::uint32_t length) const noexcept {
+  if (length == snapshots_[entry].length) {
+    return {};
+  }
+  return Error{.code = ErrorCode::kRefused,
+               .text = "only the state at the entry's own position is held",
+               .subject = name_,
+               .got = length,
+               .limit = 0};
+}
+
+void RecurrentPlane::restore(std::uint32_t entry,
+                             Owner owner,
+                             std::uint32_t length,
+                             StepWork& /*step*/) noexcept {
+  slots_.retain(snapshots_[entry].slot);
+  sequences_[owner.index] = {.length = length, .slot = snapshots_[entry].slot, .columns = 0};
+}
+
+EntryShape RecurrentPlane::entry_shape(std::uint32_t /*length*/) const noexcept {
+  return {.rows = 1, .row_bytes = slots_.page_bytes(), .pages = 1};
+}
+
+void RecurrentPlane::serialize(std::uint32_t entry,
+                               std::uint32_t layer_index,
+                               PieceSink& sink) const noexcept {
+  StateInfo const& state = states_[layer_index];
+  std::uint32_t const slot = snapshots_[entry].slot;
+  std::uint32_t const conv_slot = HOLDFAST_MUTANT(kConvNotSerialized) ? 0 : slot;
+  sink.piece(slots_.address(conv_slot) + state.conv_offset,
+             std::uint64_t{state.conv_elements} * kSlotRowBytes);
+  sink.piece(slots_.address(slot) + state.ssm_offset,
+             std::uint64_t{state.ssm_elements} * kSlotRowBytes);
+}
+
+void RecurrentPlane::deserialize(std::uint32_t entry, std::uint32_t length) noexcept {
+  constexpr storage::WriterMark kNobody = 0;
+  snapshots_[entry] = {.length = length, .slot = slots_.take(kNobody), .columns = 0};
+}
+
 void RecurrentPlane::release_slot(std::uint32_t slot) noexcept {
   slots_.release(slot);
 }

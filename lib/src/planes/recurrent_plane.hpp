@@ -44,6 +44,13 @@ class RecurrentPlane {
   void load(std::uint32_t snapshot, Owner owner, LoadKind kind, StepWork& step) noexcept;
   void drop(std::uint32_t snapshot) noexcept;
   void release(Owner owner) noexcept;
+  void capture(std::uint32_t snapshot, std::uint32_t entry) noexcept;
+  /// At the entry's own position only.
+  [[nodiscard]] Status can_restore(std::uint32_t entry, std::uint32_t length) const noexcept;
+  void restore(std::uint32_t entry, Owner owner, std::uint32_t length, StepWork& step) noexcept;
+  [[nodiscard]] EntryShape entry_shape(std::uint32_t length) const noexcept;
+  void serialize(std::uint32_t entry, std::uint32_t layer_index, PieceSink& sink) const noexcept;
+  void deserialize(std::uint32_t entry, std::uint32_t length) noexcept;
   [[nodiscard]] bool audit() const noexcept;
 
   [[nodiscard]] storage::PageArena const& arena() const noexcept { return slots_; }

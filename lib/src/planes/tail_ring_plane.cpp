@@ -18,6 +18,9 @@ bool TailRingPlane::create(Plan const& plan,
   page_rows_ = known.page_rows;
   ring_rows_ = known.ring_rows;
   pool_ = known.pool;
+  strip_bytes_ = known.strip_bytes;
+  row_bytes_ = known.row_bytes;
+  layer_count_ = known.layer_count;
   device_table_ = memory.device_table;
   return pages_.create(memory.pages, known.page_bytes, known.pages) &&
          sequences_.create(plan.sequence_limit) && snapshots_.create(plan.snapshot_limit) &&
@@ -295,6 +298,66 @@ void TailRingPlane::drop(std::uint32_t snapshot) noexcept {
     pages_.release(snapshots_[snapshot].page);
   }
   snapshots_[snapshot] = {};
+}
+
+void TailRingPlane::capture(std::uint32_t snapshot, std::uint32_t entry) noexcept {
+  // The page is in the lap in which the snapshot shared it: whoever writes it later was kept off.
+  snapshots_[entry] = snapshots_[snapshot];
+  if (snapshots_[entry].page != 0) {
+    pages_.retain(snapshots_[entry].page);
+  }
+}
+
+Status TailRingPlane::can_restore(std::uint32_t entry, std::uint32_t length) const noexcept {
+  Held const& held = snapshots_[entry];
+  std::uint32_t const edge = open_pool(length);
+  if (edge == length || (held.page != 0 && edge == open_pool(held.length)) ||
+      HOLDFAST_MUTANT(kRestoreInsideAnyPool)) {
+    return {};
+  }
+  return Error{.code = ErrorCode::kRefused,
+               .text = "the rows of its open pool are not held",
+               .subject = name_,
+               .got = length,
+               .limit = edge};
+}
+
+void TailRingPlane::restore(std::uint32_t entry,
+                            Owner owner,
+                            std::uint32_t length,
+                            StepWork& step) noexcept {
+  Held const& held = snapshots_[entry];
+  sequences_[owner.index] = {
+      .length = length, .lo = open_pool(length), .sealed = length, .base_page = 0};
+  if (length % pool_ != 0 && held.page != 0) {
+    std::uint32_t const slot = entry_of(length - 1);
+    pages_.retain(held.page);
+    table(owner.index)[slot] = held.page;
+    step.patch(device_table(owner.index) + slot, held.page);
+  }
+}
+
+EntryShape TailRingPlane::entry_shape(std::uint32_t length) const noexcept {
+  return {.rows = length % pool_,
+          .row_bytes = std::uint64_t{row_bytes_} * layer_count_,
+          .pages = length % pool_ != 0 ? 1U : 0U};
+}
+
+void TailRingPlane::serialize(std::uint32_t entry,
+                              std::uint32_t layer_index,
+                              PieceSink& sink) const noexcept {
+  Held const& held = snapshots_[entry];
+  std::uint32_t const rows = held.length % pool_;
+  if (rows != 0) {
+    std::uint64_t const first = std::uint64_t{open_pool(held.length) % page_rows_} * row_bytes_;
+    sink.piece(pages_.address(held.page) + layer_index * strip_bytes_ + first,
+               std::uint64_t{rows} * row_bytes_);
+  }
+}
+
+void TailRingPlane::deserialize(std::uint32_t entry, std::uint32_t length) noexcept {
+  constexpr storage::WriterMark kNobody = 0;
+  snapshots_[entry] = {.length = length, .page = length % pool_ != 0 ? pages_.take(kNobody) : 0};
 }
 
 void TailRingPlane::release(Owner owner) noexcept {

@@ -38,6 +38,15 @@ class TailRingPlane {
   void load(std::uint32_t snapshot, Owner owner, LoadKind kind, StepWork& step) noexcept;
   void drop(std::uint32_t snapshot) noexcept;
   void release(Owner owner) noexcept;
+  void capture(std::uint32_t snapshot, std::uint32_t entry) noexcept;
+  /// Without an open pool; or when it is the entry's own open pool, the only one whose rows it
+  /// holds.
+  [[nodiscard]] Status can_restore(std::uint32_t entry, std::uint32_t length) const noexcept;
+  void restore(std::uint32_t entry, Owner owner, std::uint32_t length, StepWork& step) noexcept;
+  [[nodiscard]] EntryShape entry_shape(std::uint32_t length) const noexcept;
+  /// The rows of the open pool; they lie in one page.
+  void serialize(std::uint32_t entry, std::uint32_t layer_index, PieceSink& sink) const noexcept;
+  void deserialize(std::uint32_t entry, std::uint32_t length) noexcept;
   [[nodiscard]] bool audit() const noexcept;
 
   [[nodiscard]] storage::PageArena const& arena() const noexcept { return pages_; }
@@ -95,6 +104,9 @@ class TailRingPlane {
   base::FixedArray<Held> snapshots_;
   base::FixedArray<std::uint32_t> tables_;  // [sequence_limit, entries]
   std::uint32_t* device_table_ = nullptr;
+  std::uint64_t strip_bytes_ = 0;
+  std::uint32_t row_bytes_ = 0;
+  std::uint32_t layer_count_ = 0;
   char const* name_ = "";  // of the plane kind, for messages
   std::uint32_t plane_ = 0;
   std::uint32_t entries_ = 0;

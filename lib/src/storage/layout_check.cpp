@@ -96,6 +96,7 @@ Status check_layout(Layout const& layout) noexcept {
       {"capacity.step_rows", capacity.step_rows},
       {"capacity.largest_round", capacity.largest_round},
       {"capacity.snapshots", capacity.snapshots},
+      {"capacity.entries", capacity.entries},
       {"capacity.slots", capacity.slots},
       {"capacity.pages", capacity.pages},
       {"capacity.ring_pages", capacity.ring_pages}};

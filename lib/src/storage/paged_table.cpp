@@ -242,6 +242,71 @@ void PagedTable::drop_snapshot(std::uint32_t snapshot) noexcept {
   table = {};
 }
 
+void PagedTable::capture(std::uint32_t snapshot, std::uint32_t entry) noexcept {
+  Table& target = snapshots_[entry];
+  HOLDFAST_ASSERT(target.chunks == 0);
+  target = snapshots_[snapshot];
+  auto const from = snapshot_ids_.span(std::uint64_t{snapshot} * chunk_limit_, chunk_limit_);
+  auto const to = snapshot_ids_.span(std::uint64_t{entry} * chunk_limit_, chunk_limit_);
+  for (std::uint32_t chunk = 0; chunk < target.chunks; ++chunk) {
+    to[chunk] = from[chunk];
+    chunks_.retain(from[chunk]);
+  }
+}
+
+void PagedTable::restore(std::uint32_t entry,
+                         Owner owner,
+                         std::uint32_t rows,
+                         StepWork& step) noexcept {
+  Table const& source = snapshots_[entry];
+  Table& target = sequences_[owner.index];
+  HOLDFAST_ASSERT(target.chunks == 0);
+  auto const from = snapshot_ids_.span(std::uint64_t{entry} * chunk_limit_, chunk_limit_);
+  auto const to = sequence_ids(owner.index);
+  std::uint32_t const want = pages_of(rows);
+  while (target.pages < want && target.chunks < source.chunks) {
+    std::uint32_t const shared = from[target.chunks];
+    auto const pages = chunks_.pages(shared);
+    auto const used = std::min(static_cast<std::uint32_t>(pages.size()), want - target.pages);
+    // Every holder of a chunk uses every page in it.
+    if (used == pages.size() || HOLDFAST_MUTANT(kRestoreSharesLastChunk)) {
+      chunks_.retain(shared);
+      to[target.chunks] = shared;
+    } else {
+      std::uint32_t const fresh = chunks_.take();
+      for (std::uint32_t const page : pages.first(used)) {
+        pages_.retain(page);
+        chunks_.push(fresh, page);
+      }
+      to[target.chunks] = fresh;
+    }
+    for (std::uint32_t i = 0; i < used; ++i) {
+      step.patch(device_table(owner.index) + target.pages + i, pages[i]);
+    }
+    target.pages += used;
+    ++target.chunks;
+  }
+  target.sealed = rows;
+}
+
+std::uint32_t PagedTable::pages_of(std::uint32_t rows) const noexcept {
+  return ceil_div(rows, page_rows_);
+}
+
+void PagedTable::take_entry(std::uint32_t entry, std::uint32_t rows) noexcept {
+  constexpr WriterMark kNobody = 0;
+  Table& table = snapshots_[entry];
+  HOLDFAST_ASSERT(table.chunks == 0);
+  auto const ids = snapshot_ids_.span(std::uint64_t{entry} * chunk_limit_, chunk_limit_);
+  table = {.rows = rows, .sealed = 0, .pages = pages_of(rows), .chunks = 0};
+  for (std::uint32_t page = 0; page < table.pages; ++page) {
+    if (page % chunk_pages_ == 0) {
+      ids[table.chunks++] = chunks_.take();
+    }
+    chunks_.push(ids[table.chunks - 1], pages_.take(kNobody));
+  }
+}
+
 void PagedTable::release_sequence(Owner owner) noexcept {
   cut(owner, 0);
   sequences_[owner.index] = {};

@@ -55,6 +55,15 @@ class PagedTable {
   /// `fresh`: it is a new sequence.
   void load(std::uint32_t snapshot, Owner owner, bool fresh, StepWork& step) noexcept;
   void drop_snapshot(std::uint32_t snapshot) noexcept;
+  /// The entry takes references to all of the snapshot's chunks.
+  void capture(std::uint32_t snapshot, std::uint32_t entry) noexcept;
+  /// A new sequence gets the entry's pages below `rows`: chunks that lie whole below are shared, one
+  /// that `rows` cuts becomes a private chunk.
+  void restore(std::uint32_t entry, Owner owner, std::uint32_t rows, StepWork& step) noexcept;
+  /// Pages of a table of so many rows.
+  [[nodiscard]] std::uint32_t pages_of(std::uint32_t rows) const noexcept;
+  /// The entry gets fresh pages for `rows` rows; nobody is their writer.
+  void take_entry(std::uint32_t entry, std::uint32_t rows) noexcept;
   void release_sequence(Owner owner) noexcept;
   /// Whether every table, chunk and page agrees with the others. O(everything).
   [[nodiscard]] bool audit() const noexcept;

@@ -191,11 +191,13 @@ class Planner {
     return {};
   }
 
-  /// Sizes of one class. Worst case: every sequence full, every snapshot holding pages of its own.
+  /// Sizes of one class. Worst case: every sequence full, every snapshot and every prefix entry
+  /// holding pages of its own.
   Status size(ClassPlan& known) noexcept {
     Capacity const& capacity = layout_.capacity;
     CheckedProduct product;
-    std::uint64_t const holders = std::uint64_t{capacity.sequences} + capacity.snapshots;
+    std::uint64_t const kept = std::uint64_t{capacity.snapshots} + capacity.entries;
+    std::uint64_t const holders = capacity.sequences + kept;
     std::uint64_t pages = 0;
     if (known.rule == PlaneRule::kSlot) {
       pages = capacity.slots != 0
@@ -209,8 +211,7 @@ class Planner {
         known.entries = known.ring_rows / known.page_rows;
         pages = capacity.ring_pages != 0
                     ? capacity.ring_pages
-                    : product(capacity.sequences, std::uint64_t{known.entries} + 1) +
-                          capacity.snapshots;
+                    : product(capacity.sequences, std::uint64_t{known.entries} + 1) + kept;
       } else {
         known.entries = ceil_div(capacity.tokens / known.unit_tokens, known.page_rows);
         pages =
@@ -329,7 +330,8 @@ Status make_plan(Layout const& layout, Plan& plan) noexcept {
   HOLDFAST_TRY(check_layout(layout));
   Capacity const& capacity = layout.capacity;
   plan.sequence_limit = capacity.sequences + 1;
-  plan.snapshot_limit = capacity.snapshots + 1;
+  plan.first_entry = capacity.snapshots + 1;
+  plan.snapshot_limit = plan.first_entry + capacity.entries;
   plan.tokens = capacity.tokens;
   plan.largest_round = capacity.largest_round;
   plan.chunk_pages = layout.chunk_pages;

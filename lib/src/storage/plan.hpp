@@ -78,7 +78,8 @@ struct Plan {
   std::uint32_t layer_count = 0;
   std::uint32_t state_count = 0;
   std::uint32_t sequence_limit = 0;  // the reserved one counted
-  std::uint32_t snapshot_limit = 0;  // index 0 is not used
+  std::uint32_t snapshot_limit = 0;  // index 0 is not used; prefix entries counted
+  std::uint32_t first_entry = 0;     // prefix entries are held as snapshots are, from this index on
   std::uint32_t tokens = 0;
   std::uint32_t largest_round = 0;
   std::uint32_t step_rows = 0;

@@ -115,7 +115,7 @@ TEST(Status, TryTakesANamedResultAndLeavesItsValue) {
 }
 
 TEST(ErrorCode, EveryCodeHasItsOwnName) {
-  constexpr std::array<std::pair<ErrorCode, char const*>, 11> kNames = {{
+  constexpr std::array<std::pair<ErrorCode, char const*>, 13> kNames = {{
       {ErrorCode::kInvalidArgument, "kInvalidArgument"},
       {ErrorCode::kUnsupported, "kUnsupported"},
       {ErrorCode::kStale, "kStale"},
@@ -127,6 +127,8 @@ TEST(ErrorCode, EveryCodeHasItsOwnName) {
       {ErrorCode::kTainted, "kTainted"},
       {ErrorCode::kOutOfMemory, "kOutOfMemory"},
       {ErrorCode::kDeviceFailed, "kDeviceFailed"},
+      {ErrorCode::kMiss, "kMiss"},
+      {ErrorCode::kDamaged, "kDamaged"},
   }};
   for (auto const& [code, name] : kNames) {
     EXPECT_STREQ(name_of(code), name);
@@ -135,12 +137,12 @@ TEST(ErrorCode, EveryCodeHasItsOwnName) {
 
 TEST(ErrorCode, NoCodeFollowsTheLastNamedOne) {
   // The list above is complete: one past the last enumerator has no name.
-  constexpr auto kLast = static_cast<std::uint8_t>(ErrorCode::kDeviceFailed);
+  constexpr auto kLast = static_cast<std::uint8_t>(ErrorCode::kDamaged);
   std::set<std::string> names;
   for (std::uint8_t code = 0; code <= kLast; ++code) {
     names.insert(name_of(static_cast<ErrorCode>(code)));
   }
-  EXPECT_EQ(names.size(), 11U);
+  EXPECT_EQ(names.size(), 13U);
   EXPECT_EQ(names.count("unknown"), 0U);
   EXPECT_STREQ(name_of(static_cast<ErrorCode>(kLast + 1)), "unknown");
 }

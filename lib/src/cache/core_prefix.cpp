@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prefix entries: capture, look-up, restore, and their byte form. As everywhere in the core, each
+// decides on all planes, then moves all planes.
+#include <algorithm>
+#include <cstring>
+
+#include "base/mutants.hpp"
+#include "cache/core.hpp"
+#include "cache/core_errors.hpp"
+
+namespace holdfast::internal::cache {
+namespace {
+
+/// Copies pieces of device memory out, or in, one after the other; the first failure stays. Planes
+/// name their pieces as rank 0 has them.
+class PieceCopier final : public planes::PieceSink {
+ public:
+  static PieceCopier reader(Core const& core, std::span<std::byte> out, Stream stream) noexcept {
+    return {core, out.data(), nullptr, out.size(), stream};
+  }
+  static PieceCopier writer(Core const& core,
+                            std::span<std::byte const> source,
+                            Stream stream) noexcept {
+    return {core, nullptr, source.data(), source.size(), stream};
+  }
+
+  /// Whose pieces come: those of `plane` on ranks [first, last). They are read from the first, and
+  /// written on all.
+  void select(std::uint32_t plane, std::uint32_t first, std::uint32_t last) noexcept {
+    plane_ = plane;
+    first_rank_ = first;
+    last_rank_ = last;
+  }
+  void piece(std::byte* base, std::uint64_t bytes) noexcept override {
+    HOLDFAST_ASSERT(bytes <= size_ - at_);
+    std::uint32_t const last = out_ != nullptr ? first_rank_ + 1 : last_rank_;
+    for (std::uint32_t rank = first_rank_; rank < last && bytes != 0 && status_; ++rank) {
+      Device& device = core_.device(core_.device_of(plane_, rank));
+      std::byte* const place = core_.at_rank(base, plane_, rank);
+      status_ = out_ != nullptr ? device.host_read(out_ + at_, place, bytes, stream_)
+                                : device.host_write(place, source_ + at_, bytes, stream_);
+    }
+    at_ += bytes;
+  }
+  /// Requires that every byte had its piece.
+  [[nodiscard]] Status finish() const noexcept {
+    HOLDFAST_ASSERT(at_ == size_);
+    return status_ ? Status{} : Status{status_.error()};
+  }
+
+ private:
+  PieceCopier(Core const& core,
+              std::byte* out,
+              std::byte const* source,
+              std::uint64_t size,
+              Stream stream) noexcept
+      : core_{core}, out_{out}, source_{source}, size_{size}, stream_{stream} {}
+
+  Core const& core_;
+  std::byte* out_;
+  std::byte const* source_;
+  std::uint64_t size_;
+  std::uint64_t at_ = 0;
+  std::uint32_t plane_ = 0;
+  std::uint32_t first_rank_ = 0;
+  std::uint32_t last_rank_ = 1;
+  Stream stream_;
+  Status status_;
+};
+
+/// Planes that a broken capture forgets.
+bool capture_forgets([[maybe_unused]] PlaneKind kind) noexcept {
+  return HOLDFAST_MUTANT(kCaptureForgetsIndexer) &&
+         (kind == PlaneKind::kPoolKeys || kind == PlaneKind::kTailRing);
+}
+
+}  // namespace
+
+Status Core::check_entry(EntryId entry) const noexcept {
+  if (!open_ || entry.index < plan_.first_entry || entry.index >= plan_.snapshot_limit ||
+      !snapshots_[entry.index].live || snapshots_[entry.index].generation != entry.generation) {
+    return stale("entry");
+  }
+  return {};
+}
+
+EntryId Core::publish_entry(std::uint32_t entry,
+                            PrefixScope const& scope,
+                            std::span<std::uint32_t const> tokens) noexcept {
+  index_.insert(entry, scope, tokens);
+  SnapshotRecord& record = snapshots_[entry];
+  record.live = true;
+  record.position = static_cast<std::uint32_t>(tokens.size());
+  return {entry, record.generation};
+}
+
+Result<EntryId> Core::capture(PrefixScope const& scope,
+                              Core const* snapshot_core,
+                              HandleId snapshot,
+                              std::span<std::uint32_t const> tokens) noexcept {
+  if (!open_) {
+    return stale("cache");
+  }
+  if (snapshot_core == nullptr) {
+    return stale("snapshot");
+  }
+  if (snapshot_core != this) {
+    return invalid("snapshot", "belongs to another cache");
+  }
+  HOLDFAST_TRY(check_snapshot(snapshot));
+  std::uint32_t const position = snapshots_[snapshot.index].position;
+  if (tokens.size() != position) {
+    return invalid("tokens",
+                   "are not as many as the snapshot's rows",
+                   static_cast<std::int64_t>(tokens.size()),
+                   position);
+  }
+  if (position == 0) {
+    return invalid("snapshot", "is empty: every sequence starts with what it holds");
+  }
+  if (std::uint32_t const known = index_.find(scope, tokens); known != 0) {
+    return EntryId{known, snapshots_[known].generation};
+  }
+  if (index_.free_count() == 0) {
+    return Error{.code = ErrorCode::kExhausted,
+                 .text = "every prefix entry is in use",
+                 .subject = "entries",
+                 .got = 1,
+                 .limit = 0};
+  }
+  std::uint32_t const entry = index_.take();
+  for_each_plane([&](std::uint32_t index, auto& plane) {
+    if (!capture_forgets(plan_.classes[index].kind)) {
+      plane.capture(snapshot.index, entry);
+    }
+  });
+  return publish_entry(entry, scope, tokens);
+}
+
+std::uint32_t Core::longest_usable(std::uint32_t entry,
+                                   std::uint32_t most,
+                                   Error& why) const noexcept {
+  std::uint32_t length = most;
+  bool refused = false;
+  for (bool settled = false; !settled && length != 0;) {
+    settled = true;
+    for_each_plane([&](std::uint32_t index, auto const& plane) {
+      if (!settled || (index + 1 == plan_.class_count && HOLDFAST_MUTANT(kRestoreLengthened))) {
+        return;
+      }
+      if (Status const usable = plane.can_restore(entry, length); !usable) {
+        if (!refused) {
+          refused = true;
+          why = usable.error();
+        }
+        // No plane may lengthen what another one has shortened.
+        length = static_cast<std::uint32_t>(usable.error().limit);
+        settled = false;
+      }
+    });
+  }
+  return length;
+}
+
+PrefixMatch Core::find_longest(PrefixScope const& scope,
+                               std::span<std::uint32_t const> tokens,
+                               std::uint32_t limit,
+                               Error& why) const noexcept {
+  PrefixMatch best{.limited_by = "tokens"};
+  why = Error{
+      .code = ErrorCode::kMiss, .text = "no entry begins as these tokens do", .subject = "tokens"};
+  if (limit == 0) {
+    best.limited_by = "limit";
+    why.text = "leaves no row to start with";
+    why.subject = "limit";
+    return best;
+  }
+  bool seen = false;
+  index_.for_each_common(scope, tokens, [&](std::uint32_t entry, std::uint32_t common) {
+    std::uint32_t const most =
+        HOLDFAST_MUTANT(kRestoreIgnoresLimit) ? common : std::min(common, limit);
+    if (most < best.length) {
+      return false;
+    }
+    Error refusal{.code = ErrorCode::kMiss, .subject = ""};
+    std::uint32_t const length = longest_usable(entry, most, refusal);
+    bool const is_first = !seen;
+    seen = true;
+    if (length == 0 && best.length == 0 && is_first) {
+      // The entry that shares most says what a miss lacks.
+      refusal.code = ErrorCode::kMiss;
+      why = refusal;
+      best.limited_by = refusal.subject;
+      best.limited_at = static_cast<std::uint32_t>(refusal.got);
+    }
+    bool const is_older =
+        best.length == length && length != 0 &&
+        index_.is_older(entry, best.entry.index) != HOLDFAST_MUTANT(kRestoreFromYoungest);
+    if (length > best.length || is_older) {
+      best = {.length = length,
+              .entry = {entry, snapshots_[entry].generation},
+              .limited_by = refusal.subject,
+              .limited_at = static_cast<std::uint32_t>(refusal.got)};
+      if (length == most) {
+        best.limited_by = length == limit ? "limit" : "tokens";
+        best.limited_at = length + 1;
+      }
+    }
+    return true;
+  });
+  return best;
+}
+
+Result<PrefixMatch> Core::match(PrefixScope const& scope,
+                                std::span<std::uint32_t const> tokens,
+                                std::uint32_t limit) const noexcept {
+  if (!open_) {
+    return stale("cache");
+  }
+  Error why;
+  return find_longest(scope, tokens, limit, why);
+}
+
+Result<RestoredIds> Core::restore(PrefixScope const& scope,
+                                  std::span<std::uint32_t const> tokens,
+                                  std::uint32_t limit,
+                                  Stream stream) noexcept {
+  if (!open_) {
+    return stale("cache");
+  }
+  Error why;
+  PrefixMatch const found = find_longest(scope, tokens, limit, why);
+  if (found.length == 0) {
+    return why;
+  }
+  auto const taken = take_sequence();
+  if (!taken) {
+    return taken.error();
+  }
+  --free_sequence_count_;
+  SequenceRecord& record = sequences_[*taken];
+  record.live = true;
+  work_.clear();
+  for_each_plane([&](std::uint32_t index, auto& plane) {
+    plane.restore(found.entry.index, owner_of(*taken), found.length, step_of(index));
+  });
+  record.position = found.length;
+  if (Status const launched = publish(*taken, stream); !launched) {
+    give_back_sequence(*taken);
+    return launched.error();
+  }
+  return RestoredIds{.sequence = {*taken, record.generation}, .match = found};
+}
+
+Status Core::erase(EntryId entry) noexcept {
+  HOLDFAST_TRY(check_entry(entry));
+  index_.erase(entry.index);
+  if (HOLDFAST_MUTANT(kEntryLeaksStorage)) {
+    snapshots_[entry.index].live = false;
+    return {};
+  }
+  drop_planes(entry.index);
+  return {};
+}
+
+prefix::Form Core::form_of(PrefixScope const& scope, std::uint32_t tokens) const noexcept {
+  prefix::Form form{.fingerprint = fingerprint_,
+                    .ranks = plan_.ranks,
+                    .tokens = tokens,
+                    .scope = scope,
+                    .plane_count = plan_.class_count};
+  for_each_plane([&](std::uint32_t index, auto const& plane) {
+    planes::EntryShape const shape = plane.entry_shape(tokens);
+    prefix::PlaneForm& known = form.planes[index];
+    known = {.kind = static_cast<std::uint32_t>(plan_.classes[index].kind),
+             .layers = plan_.classes[index].layer_count,
+             .rows = shape.rows,
+             .bytes = 0};
+    if (__builtin_mul_overflow(shape.row_bytes, shares_of(index), &known.bytes) ||
+        __builtin_mul_overflow(known.bytes, shape.rows, &known.bytes)) {
+      known.bytes = UINT64_MAX;  // more than any bytes can add up to
+    }
+  });
+  return form;
+}
+
+/// What ranks split has a part of every rank, in their order; what they replicate is there once.
+template <typename Sink>
+void Core::walk_payload(std::uint32_t entry, Sink& sink) const noexcept {
+  for_each_plane([&](std::uint32_t index, auto const& plane) {
+    std::uint32_t const shares = shares_of(index);
+    for (std::uint32_t layer = 0; layer < plan_.classes[index].layer_count; ++layer) {
+      for (std::uint32_t rank = 0; rank < shares; ++rank) {
+        sink.select(index, rank, shares == 1 ? plan_.ranks : rank + 1);
+        plane.serialize(entry, layer, sink);
+      }
+    }
+  });
+}
+
+Result<EntryBytes> Core::entry_bytes(EntryId entry) const noexcept {
+  HOLDFAST_TRY(check_entry(entry));
+  return form_of(index_.scope(entry.index), snapshots_[entry.index].position).bytes();
+}
+
+Result<std::uint64_t> Core::serialize(EntryId entry,
+                                      std::span<std::byte> out,
+                                      Stream stream) const noexcept {
+  HOLDFAST_TRY(check_entry(entry));
+  auto const tokens = index_.tokens(entry.index);
+  prefix::Form const form =
+      form_of(index_.scope(entry.index), static_cast<std::uint32_t>(tokens.size()));
+  EntryBytes const size = form.bytes();
+  if (out.size() < size.total) {
+    return invalid("out",
+                   "has no room for the entry",
+                   static_cast<std::int64_t>(out.size()),
+                   static_cast<std::int64_t>(size.total));
+  }
+  out = out.first(size.total);
+  prefix::write_head(form, tokens, out);
+  PieceCopier copier =
+      PieceCopier::reader(*this, out.subspan(form.payload_at(), size.payload), stream);
+  walk_payload(entry.index, copier);
+  HOLDFAST_TRY(copier.finish());
+  prefix::seal(out);
+  return size.total;
+}
+
+Status Core::check_entry_storage(std::uint32_t tokens) const noexcept {
+  if (index_.free_count() == 0) {
+    return Error{.code = ErrorCode::kExhausted,
+                 .text = "every prefix entry is in use",
+                 .subject = "entries",
+                 .got = 1,
+                 .limit = 0};
+  }
+  Status enough;
+  for_each_plane([&](std::uint32_t index, auto const& plane) {
+    std::uint32_t const pages = plane.entry_shape(tokens).pages;
+    if (enough && pages > plane.available()) {
+      enough = Error{.code = ErrorCode::kExhausted,
+                     .text = "not enough free storage for the entry",
+                     .subject = name_of(plan_.classes[index].kind),
+                     .got = pages,
+                     .limit = plane.available()};
+    }
+  });
+  return enough;
+}
+
+Result<EntryId> Core::deserialize(PrefixScope const& scope,
+                                  std::span<std::byte const> bytes,
+                                  Stream stream) noexcept {
+  if (!open_) {
+    return stale("cache");
+  }
+  auto const head = prefix::read_head(bytes);
+  if (!head) {
+    return head.error();
+  }
+  HOLDFAST_TRY(prefix::check_owner(*head, form_of(scope, 0)));
+  if (head->tokens > plan_.tokens) {
+    return Error{.code = ErrorCode::kTooLong,
+                 .text = "the entry has more rows than a sequence may have",
+                 .subject = "tokens",
+                 .got = head->tokens,
+                 .limit = plan_.tokens};
+  }
+  HOLDFAST_TRY(prefix::check_sizes(*head, form_of(scope, head->tokens)));
+  if (head->tokens == 0) {
+    return Error{
+        .code = ErrorCode::kDamaged, .text = "the entry has no tokens", .subject = "bytes"};
+  }
+  auto const tokens = index_.scratch().first(head->tokens);
+  prefix::read_tokens(*head, bytes, tokens);
+  if (std::uint32_t const known = index_.find(scope, tokens); known != 0) {
+    return EntryId{known, snapshots_[known].generation};
+  }
+  HOLDFAST_TRY(check_entry_storage(head->tokens));
+  std::uint32_t const entry = index_.take();
+  for_each_plane(
+      [&](std::uint32_t /*index*/, auto& plane) { plane.deserialize(entry, head->tokens); });
+  PieceCopier copier =
+      PieceCopier::writer(*this, bytes.subspan(head->payload_at(), head->bytes().payload), stream);
+  walk_payload(entry, copier);
+  Status moved = copier.finish();
+  for (std::uint32_t device = 0; device < device_count_ && moved; ++device) {
+    moved = devices_[device]->synchronize(stream);
+  }
+  if (!moved) {
+    drop_planes(entry);
+    index_.give_back(entry);
+    return moved.error();
+  }
+  return publish_entry(entry, scope, tokens);
+}
+
+}  // namespace holdfast::internal::cache

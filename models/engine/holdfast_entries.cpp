@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on prefix entries onto the library's calls, and damage to their bytes.
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "models/engine/holdfast_system.hpp"
+
+namespace holdfast::model {
+namespace {
+
+// Where the byte form (docs/BYTE_FORM.md) has what a writer could have said wrongly.
+constexpr std::size_t kVersionAt = 8;
+constexpr std::size_t kVersionEnd = 12;
+constexpr std::size_t kLayoutAt = 24;
+constexpr std::size_t kRanksAt = 32;
+constexpr std::size_t kTokensAt = 36;
+
+PrefixScope scope_of(std::uint32_t scope) {
+  return {.model = scope & 1U, .adapter = scope >> 1U & 1U, .tenant = scope >> 2U};
+}
+
+/// Adds one to a number in the bytes, and makes their checksum right again.
+void raise(std::vector<std::byte>& bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  ++value;
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+  std::size_t const covered = bytes.size() - sizeof(XXH64_hash_t);
+  XXH64_hash_t const checksum = XXH3_64bits(bytes.data(), covered);
+  std::memcpy(bytes.data() + covered, &checksum, sizeof checksum);
+}
+
+void flip_bit(std::vector<std::byte>& bytes, std::size_t at, std::uint32_t bit) {
+  bytes[at] ^= std::byte{1} << (bit % 8);
+}
+
+void damage_bytes(std::vector<std::byte>& bytes, Damage damage, std::uint32_t at) {
+  switch (damage) {
+    case Damage::kFlip:
+      flip_bit(bytes, kVersionEnd + at % (bytes.size() - kVersionEnd), at);
+      break;
+    case Damage::kCut:
+      bytes.resize(at % bytes.size());
+      break;
+    case Damage::kLonger:
+      bytes.push_back(std::byte{});
+      break;
+    case Damage::kMagic:
+      flip_bit(bytes, at % kVersionAt, at);
+      break;
+    case Damage::kVersion:
+      raise(bytes, kVersionAt);
+      break;
+    case Damage::kLayout:
+      raise(bytes, kLayoutAt);
+      break;
+    case Damage::kRanks:
+      raise(bytes, kRanksAt);
+      break;
+    case Damage::kTokens:
+      raise(bytes, kTokensAt);
+      break;
+    case Damage::kScope:
+      break;
+  }
+}
+
+}  // namespace
+
+Observation HoldfastSystem::capture(SnapshotName snapshot,
+                                    EntryName entry,
+                                    std::uint32_t scope,
+                                    std::uint32_t extra) {
+  std::vector<Token> tokens = prompts_->history(prompts_->snapshot_of(snapshot)).tokens;
+  tokens.resize(tokens.size() + extra, 1);
+  auto const captured = cache_.capture(scope_of(scope), snapshots_[snapshot.value], tokens);
+  if (!captured) {
+    return Observation::failure(captured.error().code);
+  }
+  auto const known = std::find(entries_.begin(), entries_.end(), *captured);
+  std::uint32_t const first =
+      known == entries_.end() ? entry.value
+                              : first_names_[static_cast<std::size_t>(known - entries_.begin())];
+  entries_[entry.value] = *captured;
+  first_names_[entry.value] = first;
+  return Observation::success(first);
+}
+
+Observation HoldfastSystem::restore(PrefixQuery const& query, SequenceName name) {
+  std::vector<Token> const tokens = prompts_->prompt(query);
+  PrefixScope const scope = scope_of(query.scope);
+  auto const match = cache_.match(scope, tokens, query.limit);
+  auto restored = cache_.restore(scope, tokens, query.limit);
+  bool const agree =
+      match && (restored ? match->length == restored->length && match->entry == restored->entry
+                         : (match->length == 0) == (restored.error().code == ErrorCode::kMiss));
+  if (!agree) {
+    return Observation::failure(ErrorCode::kDeviceFailed);  // never an answer of the model
+  }
+  if (!restored) {
+    return Observation::failure(restored.error().code);
+  }
+  restored_from_ = restored->entry;
+  names_[name.value].sequence = std::move(restored->sequence);
+  return Observation::success(restored->length);
+}
+
+Observation HoldfastSystem::erase(EntryName entry) {
+  Status const erased = cache_.erase(entries_[entry.value]);
+  return erased ? Observation::success(0) : Observation::failure(erased.error().code);
+}
+
+EntryBytes HoldfastSystem::bytes(EntryName name) const noexcept {
+  auto const size = cache_.entry_bytes(entries_[name.value]);
+  return size ? *size : EntryBytes{};
+}
+
+Status HoldfastSystem::write_bytes(EntryName entry) {
+  auto const size = cache_.entry_bytes(entries_[entry.value]);
+  if (!size) {
+    return size.error();
+  }
+  bytes_.assign(size->total, std::byte{});
+  auto const written = cache_.serialize(entries_[entry.value], bytes_);
+  if (!written) {
+    return written.error();
+  }
+  bytes_.resize(*written);
+  return {};
+}
+
+Observation HoldfastSystem::reload(EntryName entry) {
+  if (Status const wrote = write_bytes(entry); !wrote) {
+    return Observation::failure(wrote.error().code);
+  }
+  EntryId const old = entries_[entry.value];
+  PrefixScope const scope = scope_of(prompts_->entry(entry).scope);
+  if (Status const erased = cache_.erase(old); !erased) {
+    return Observation::failure(erased.error().code);
+  }
+  auto const loaded = cache_.deserialize(scope, bytes_);
+  if (!loaded) {
+    return Observation::failure(loaded.error().code);
+  }
+  std::replace(entries_.begin(), entries_.end(), old, *loaded);
+  return Observation::success(cache_.inspect().snapshot(loaded->index).position);
+}
+
+Observation HoldfastSystem::load_damaged(EntryName entry, Damage damage, std::uint32_t at) {
+  if (Status const wrote = write_bytes(entry); !wrote) {
+    return Observation::failure(wrote.error().code);
+  }
+  damage_bytes(bytes_, damage, at);
+  std::uint32_t const scope = prompts_->entry(entry).scope;
+  auto const loaded =
+      cache_.deserialize(scope_of(damage == Damage::kScope ? scope ^ 4U : scope), bytes_);
+  return loaded ? Observation::success(prompts_->next_entry())
+                : Observation::failure(loaded.error().code);
+}
+
+}  // namespace holdfast::model

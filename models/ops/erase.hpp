@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// erase: gives a prefix entry up.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// erase entry=e0
+struct EraseOp {
+  static constexpr char const* kName = "erase";
+  EntryName entry;
+
+  [[nodiscard]] bool precondition(Model const& model) const { return model.is_created(entry); }
+  Observation apply(Model& model, Observation const& /*got*/) const { return model.erase(entry); }
+  Observation run(System& system) const { return system.erase(entry); }
+  static std::optional<EraseOp> generate(GenerateContext const& context) {
+    auto const name = pick_entry(context);
+    return name ? std::optional{EraseOp{*name}} : std::nullopt;
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("entry", entry);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// load_damaged: loads the bytes of a prefix entry with something wrong about them.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// load_damaged entry=e0 damage=flip at=100
+struct LoadDamagedOp {
+  static constexpr char const* kName = "load_damaged";
+  EntryName entry;
+  Damage damage = Damage::kFlip;
+  std::uint32_t at = 0;
+
+  [[nodiscard]] bool precondition(Model const& model) const { return model.is_created(entry); }
+  Observation apply(Model& model, Observation const& /*got*/) const {
+    return model.load_damaged(entry, damage);
+  }
+  Observation run(System& system) const { return system.load_damaged(entry, damage, at); }
+  static std::optional<LoadDamagedOp> generate(GenerateContext const& context) {
+    auto const name = pick_entry(context);
+    if (!name) {
+      return std::nullopt;
+    }
+    constexpr std::uint32_t kMostBytes = 1U << 20U;
+    auto const damage = context.source.one_in(2) ? 0 : context.source.below(kDamageCount);
+    return LoadDamagedOp{*name, static_cast<Damage>(damage), context.source.below(kMostBytes)};
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("entry", entry);
+    visit("damage", damage);
+    visit("at", at);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model

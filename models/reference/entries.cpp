@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference model's prefix entries: every length of every entry is tried, the longest first.
+#include <algorithm>
+
+#include "models/reference/model.hpp"
+
+namespace holdfast::model {
+
+std::vector<Token> Model::prompt(PrefixQuery const& query) const {
+  std::vector<Token> const& known = entry(query.entry).history.tokens;
+  auto const first = std::min<std::size_t>(query.first, known.size());
+  std::vector<Token> tokens(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(first));
+  for (std::uint32_t i = 0; i < query.rest; ++i) {
+    tokens.push_back(query.token + i);
+  }
+  return tokens;
+}
+
+std::uint64_t Model::payload_bytes(ModelEntry const& entry) const noexcept {
+  std::uint64_t bytes = shape_.state_elements * sizeof(float);
+  for (std::uint32_t index = 0; index < shape_.planes.size(); ++index) {
+    PlaneShape const& plane = shape_.planes[index];
+    RowRange const rows = AllReferences::find(plane.kind)->rows(plane, view(entry.history, index));
+    bytes += std::uint64_t{rows.last - rows.first} * plane.elements * element_bytes(plane.format);
+  }
+  return bytes;
+}
+
+Observation Model::capture(SnapshotName snapshot,
+                           EntryName name,
+                           std::uint32_t scope,
+                           std::uint32_t extra) {
+  if (!snapshots_[snapshot.value].live) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  History const& held = history(snapshots_[snapshot.value]);
+  if (extra != 0 || held.tokens.empty()) {
+    return Observation::failure(ErrorCode::kInvalidArgument);
+  }
+  ModelEntry& fresh = entries_[name.value];
+  for (std::uint32_t const other : live_entries_) {
+    if (entries_[other].scope == scope && entries_[other].history.tokens == held.tokens) {
+      fresh.created = true;
+      fresh.live = false;
+      fresh.first_name = other;
+      next_entry_ = std::max(next_entry_, name.value + 1);
+      return Observation::success(other);
+    }
+  }
+  if (live_entries_.size() >= shape_.capacity.entries) {
+    return Observation::failure(ErrorCode::kExhausted);
+  }
+  fresh.created = fresh.live = true;
+  fresh.first_name = name.value;
+  fresh.scope = scope;
+  fresh.history = held;
+  live_entries_.push_back(name.value);
+  next_entry_ = std::max(next_entry_, name.value + 1);
+  return Observation::success(name.value);
+}
+
+bool Model::is_usable(ModelEntry const& entry, std::uint32_t length) const noexcept {
+  auto const own = static_cast<std::uint32_t>(entry.history.tokens.size());
+  if (!shape_.states.empty() && length != own) {
+    return false;  // a state has no positions but its own
+  }
+  return std::all_of(shape_.rings.begin(), shape_.rings.end(), [&](ModelShape::Ring const& ring) {
+    return length % ring.pool == 0 || length / ring.pool == own / ring.pool;
+  });
+}
+
+Observation Model::restore(PrefixQuery const& query, SequenceName name) {
+  next_token_ = std::max(next_token_, query.token + query.rest);
+  std::vector<Token> const tokens = prompt(query);
+  std::uint32_t best = UINT32_MAX;
+  std::uint32_t longest = 0;
+  for (std::uint32_t const live : live_entries_) {
+    ModelEntry const& entry = entries_[live];
+    if (entry.scope != query.scope) {
+      continue;
+    }
+    auto const& own = entry.history.tokens;
+    std::uint32_t common = 0;
+    while (common < own.size() && common < tokens.size() && own[common] == tokens[common]) {
+      ++common;
+    }
+    std::uint32_t length = std::min(common, query.limit);
+    while (length != 0 && !is_usable(entry, length)) {
+      --length;
+    }
+    if (length > longest) {
+      longest = length;
+      best = live;
+    }
+  }
+  if (longest == 0) {
+    return Observation::failure(ErrorCode::kMiss);
+  }
+  restored_from_ = {best};
+  if (live_sequences_.size() >= shape_.capacity.sequences) {
+    return Observation::failure(ErrorCode::kExhausted);
+  }
+  ModelSequence& fresh = sequences_[name.value];
+  fresh.created = fresh.live = true;
+  fresh.tainted = false;
+  fresh.open.reset();
+  fresh.history = take_history();
+  History& history = histories_[fresh.history];
+  History const& from = entries_[best].history;
+  history.tokens.assign(from.tokens.begin(), from.tokens.begin() + longest);
+  history.state = from.state;
+  history.state_id = from.state_id;
+  history.lo.fill(0);
+  for (std::uint32_t ring = 0; ring < shape_.rings.size(); ++ring) {
+    history.lo[ring] = longest / shape_.rings[ring].pool * shape_.rings[ring].pool;
+  }
+  live_sequences_.push_back(name.value);
+  next_sequence_ = std::max(next_sequence_, name.value + 1);
+  return Observation::success(longest);
+}
+
+Observation Model::erase(EntryName name) {
+  std::uint32_t const first = entries_[name.value].first_name;
+  if (!entries_[first].live) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  entries_[first].live = false;
+  std::erase(live_entries_, first);
+  return Observation::success(0);
+}
+
+Observation Model::reload(EntryName name, bool exhausted) {
+  std::uint32_t const first = entries_[name.value].first_name;
+  if (!entries_[first].live) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  if (exhausted && !step_fits({})) {
+    static_cast<void>(erase(name));  // its bytes were shared, and there is no room for its own
+    return Observation::failure(ErrorCode::kExhausted);
+  }
+  std::erase(live_entries_, first);
+  live_entries_.push_back(first);  // it is the youngest now
+  entries_[first].history.state_id = next_state_++;
+  return Observation::success(static_cast<std::uint32_t>(entries_[first].history.tokens.size()));
+}
+
+Observation Model::load_damaged(EntryName name, Damage damage) const {
+  if (!entry(name).live) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  switch (damage) {
+    case Damage::kMagic:
+    case Damage::kLayout:
+    case Damage::kRanks:
+    case Damage::kScope:
+      return Observation::failure(ErrorCode::kInvalidArgument);
+    case Damage::kVersion:
+      return Observation::failure(ErrorCode::kUnsupported);
+    case Damage::kFlip:
+    case Damage::kCut:
+    case Damage::kLonger:
+    case Damage::kTokens:
+      break;
+  }
+  return Observation::failure(ErrorCode::kDamaged);
+}
+
+}  // namespace holdfast::model
