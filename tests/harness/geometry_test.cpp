@@ -213,6 +213,7 @@ TEST(Geometry, BuiltInOnesKeepThePatternOfTheirModel) {
       {"qwen3.6-mini", "R R R K -"},
       {"tiny", "R K LI R"},
       {"tiny-formats", "K K LI L L"},
+      {"tiny-ranks", "R K LI K R"},
       {"tiny-ring", "LI - K LI"},
       {"tiny-rows", "K LI K LI"},
       {"tiny-tight", "R LI - K"}};

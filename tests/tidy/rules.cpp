@@ -464,6 +464,20 @@ Breaches banned_words(std::string const& path, std::string_view text) {
   return breaches;
 }
 
+/// Whether a list of files names this one, itself or by a pattern with one star in its last part.
+bool names(std::set<std::string> const& words, std::string const& name) {
+  return std::any_of(words.begin(), words.end(), [&](std::string const& word) {
+    std::size_t const star = word.find('*');
+    if (star == std::string::npos) {
+      return word == name;
+    }
+    std::size_t const rest = word.size() - star - 1;
+    return name.size() >= star + rest && name.compare(0, star, word, 0, star) == 0 &&
+           name.compare(name.size() - rest, rest, word, star + 1, rest) == 0 &&
+           name.find('/', star) == std::string::npos;
+  });
+}
+
 Breaches unlisted_file(std::string const& path, Tree const& tree) {
   static Words const folders = {
       "lib/", "models/", "invariants/", "fuzz/", "tools/", "tests/", "examples/", "bench/"};
@@ -477,7 +491,7 @@ Breaches unlisted_file(std::string const& path, Tree const& tree) {
        folder = folder_of(std::string_view(folder).substr(0, folder.size() - 1))) {
     auto const list = tree.find(folder + "CMakeLists.txt");
     std::string const name = path.substr(folder.size());
-    if (list != tree.end() && cmake_words(list->second).count(name) != 0) {
+    if (list != tree.end() && names(cmake_words(list->second), name)) {
       return {};
     }
     if (folder.empty()) {

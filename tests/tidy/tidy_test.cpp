@@ -232,12 +232,17 @@ TEST(UnlistedFile, FindsSourceThatNothingBuilds) {
       {"tests/unit/b_test.cpp", ""},
       {"models/CMakeLists.txt", "set(X geometry/one.json)"},
       {"models/geometry/one.json", ""},
+      {"lib/CMakeLists.txt", "file(GLOB planes CONFIGURE_DEPENDS src/planes/*.cpp)"},
+      {"lib/src/planes/a.cpp", ""},
+      {"lib/src/planes/deep/a.cpp", ""},
       {"models/geometry/two.json", ""},
   };
   EXPECT_EQ(unlisted_file("tests/unit/a_test.cpp", planted).size(), 0U);
   EXPECT_EQ(count_at(0, unlisted_file("tests/unit/b_test.cpp", planted)), 1U);
   EXPECT_EQ(unlisted_file("models/geometry/one.json", planted).size(), 0U);
   EXPECT_EQ(unlisted_file("models/geometry/two.json", planted).size(), 1U);
+  EXPECT_EQ(unlisted_file("lib/src/planes/a.cpp", planted).size(), 0U);
+  EXPECT_EQ(unlisted_file("lib/src/planes/deep/a.cpp", planted).size(), 1U);
 }
 
 TEST(AsciiOnly, FindsOtherLetters) {
