@@ -10,6 +10,7 @@ namespace holdfast::test {
 namespace {
 
 using model::AnyOp;
+using model::EntryName;
 using model::Model;
 using model::ModelShape;
 using model::SequenceName;
@@ -22,6 +23,7 @@ constexpr SequenceName kFirst{0};
 constexpr std::uint32_t kMostSequences = 2;  // live at once
 constexpr std::uint32_t kMostSnapshots = 2;  // live at once
 constexpr std::uint32_t kRoundRows = 2;
+constexpr std::uint32_t kPayloadBit = 400;  // a byte behind the header of every geometry's entry
 
 /// Rows of the ring; of a layout without one, what the geometries usually have.
 std::uint32_t ring_rows(ModelShape const& shape) {
@@ -59,6 +61,13 @@ Program make_two_snapshots(ModelShape const& shape) {
   return program;
 }
 
+Program make_entry(ModelShape const& shape) {
+  Program program = make_shared_chunk(shape);
+  program.emplace_back(model::CaptureOp{SnapshotName{0}, EntryName{0}});
+  program.emplace_back(model::DropSnapshotOp{SnapshotName{0}});
+  return program;
+}
+
 constexpr StartState kStartStates[] = {
     {"empty", "one sequence without rows", &make_empty},
     {"open_pool", "one sequence in the middle of its second page and pool", &make_open_pool},
@@ -69,6 +78,9 @@ constexpr StartState kStartStates[] = {
     {"two_snapshots",
      "the same with a second snapshot two rows further on, in the same page",
      &make_two_snapshots},
+    {"entry",
+     "the same as shared_chunk, with a prefix entry in place of the snapshot",
+     &make_entry},
     {"in_place",
      "one sequence in the middle of its second page and pool, all its handles in place",
      &make_open_pool,
@@ -155,6 +167,47 @@ class Collector {
     }
   }
 
+  /// Only where the start state has an entry: the other states stay as small as they are.
+  void add_entries(bool is_first) {
+    if (model_.next_entry() == 0) {
+      return;
+    }
+    EntryName const entry{0};
+    if (model_.live_sequences().size() < kMostSequences) {
+      add_restores(entry, is_first ? 4 : 1);
+    }
+    add(model::EraseOp{entry});
+    if (model_.entry(entry).live) {
+      add(model::ReloadOp{entry});
+    }
+    for (std::uint32_t const value : model_.live_snapshots()) {
+      if (model_.next_entry() == 1) {
+        add(model::CaptureOp{SnapshotName{value}, EntryName{1}});
+      }
+    }
+    for (std::uint32_t damage = 0; damage < model::kDamageCount && is_first; ++damage) {
+      add(model::LoadDamagedOp{entry, static_cast<model::Damage>(damage), kPayloadBit});
+    }
+  }
+
+  /// The first of: all of the entry; one row less; into the middle of a page and pool, then other
+  /// tokens; under another scope.
+  void add_restores(EntryName entry, std::uint32_t count) {
+    auto const length = static_cast<std::uint32_t>(model_.entry(entry).history.tokens.size());
+    std::uint32_t const middle = shape_.page_rows + shape_.page_rows / 2;
+    model::PrefixQuery const queries[] = {
+        {.first = length, .limit = length},
+        {.first = length, .limit = length - 1},
+        {.first = middle, .rest = length - middle, .limit = length},
+        {.first = length, .scope = 1, .limit = length},
+    };
+    for (model::PrefixQuery query : std::span{queries}.first(count)) {
+      query.entry = entry;
+      query.token = model_.next_token();
+      add(model::RestoreOp{query, SequenceName{model_.next_sequence()}});
+    }
+  }
+
   void add(AnyOp const& op) {
     if (std::visit([&](auto const& known) { return known.precondition(model_); }, op)) {
       ops_.push_back(op);
@@ -230,7 +283,7 @@ void add_steps(Model const& model, StateMode mode, To& collector) {
   collector.add(op);
 }
 
-std::vector<AnyOp> next_operations(Model const& model, StateMode mode) {
+std::vector<AnyOp> next_operations(Model const& model, StateMode mode, bool is_first) {
   Collector collector{model, mode};
   for (std::uint32_t const value : model.live_sequences()) {
     SequenceName const name{value};
@@ -242,6 +295,7 @@ std::vector<AnyOp> next_operations(Model const& model, StateMode mode) {
     collector.add(model::ReleaseOp{name});
   }
   collector.add_others();
+  collector.add_entries(is_first);
   add_steps(model, mode, collector);
   return collector.take();
 }
@@ -250,6 +304,7 @@ SearchResult search(model::Geometry const& geometry, StartState const& start, st
   // The model that says what comes next is the runner's own, after the program's last operation.
   fuzz::Runner* running = nullptr;
   std::uint32_t last = 0;
+  std::uint32_t prefix_length = 0;
   Program next;
   fuzz::Runner runner{geometry,
                       {.on_step = [&](std::uint32_t index,
@@ -257,13 +312,15 @@ SearchResult search(model::Geometry const& geometry, StartState const& start, st
                                       model::Observation const& /*want*/,
                                       model::Observation const& /*got*/) {
                         if (index == last) {
-                          next = next_operations(running->model(), start.mode);
+                          next = next_operations(
+                              running->model(), start.mode, index + 1 == prefix_length);
                         }
                       }}};
   running = &runner;
 
   SearchResult result;
   Program const prefix = start.make(runner.model().shape());
+  prefix_length = static_cast<std::uint32_t>(prefix.size());
   Tree tree;
   Program program;
   for (std::uint32_t length = 0; length <= depth; ++length) {

@@ -28,8 +28,10 @@ struct StartState {
 
 /// The operations that programs go on with in the model's state, each once. Every one of them has
 /// its precondition; some of them must be refused. Handles are opened in `mode`.
+/// What changes nothing is asked for by the first operation after the start state only.
 [[nodiscard]] std::vector<model::AnyOp> next_operations(model::Model const& model,
-                                                        model::StateMode mode);
+                                                        model::StateMode mode,
+                                                        bool is_first);
 
 /// Outcome of a search.
 struct SearchResult {

@@ -220,6 +220,42 @@ std::uint64_t references_of_a_snapshot(std::uint32_t blocks) {
   return long_sequence.references() - references;
 }
 
+TEST(Allocation, EntriesAllocateNothing) {
+  WrappingDevice device;
+  Layout layout = hybrid_layout();
+  layout.capacity.entries = 2;
+  auto cache = Cache::create(layout, device);
+  ASSERT_TRUE(IsOk(cache));
+  auto sequence = cache->create_sequence();
+  ASSERT_TRUE(IsOk(sequence));
+  Writer writer{*cache};
+  {
+    auto open = sequence->append(7);
+    ASSERT_TRUE(IsOk(open));
+    writer.write(*open, 7);
+    ASSERT_TRUE(IsOk(open->commit()));
+  }
+  std::array<std::uint32_t, 7> const tokens = {1, 2, 3, 4, 5, 6, 7};
+  std::array<std::byte, 4096> bytes{};
+  std::uint64_t failures = 0;
+  std::uint64_t const heap = heap_allocations();
+  std::uint64_t const allocations = device.allocations;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    auto held = sequence->snapshot();
+    auto const entry = cache->capture({}, *held, tokens);
+    failures += entry ? 0U : 1U;
+    auto restored = cache->restore({}, tokens, UINT32_MAX);
+    failures += restored ? 0U : 1U;
+    auto const written = cache->serialize(*entry, bytes);
+    failures += cache->erase(*entry) ? 0U : 1U;
+    auto const loaded = cache->deserialize({}, std::span{bytes}.first(written ? *written : 0));
+    failures += loaded && cache->erase(*loaded) ? 0U : 1U;
+  }
+  EXPECT_EQ(heap_allocations(), heap);
+  EXPECT_EQ(device.allocations, allocations);
+  EXPECT_EQ(failures + writer.failures(), 0U);
+}
+
 TEST(SnapshotCost, ReferencesDoNotGrowWithLayers) {
   std::uint64_t const few = references_of_a_snapshot(1);
   EXPECT_EQ(few, references_of_a_snapshot(12));
