@@ -242,6 +242,18 @@ constexpr MutantInfo kMutants[] = {
      "bytes of another layout, rank count, model or tenant are loaded",
      "I7, I10, V17, seed 43",
      "BYTES"},
+    {"rescan_one_short",
+     "a rescan round makes its state from one kept row too few",
+     "A10, A1",
+     "RECUR"},
+    {"rescan_from_fresh",
+     "a rescan round starts from what lies in the slot that it writes, not from its base",
+     "A8, F1",
+     "RECUR FIRST"},
+    {"stash_of_other",
+     "a rescan round takes the inputs that another sequence stashed",
+     "G2, F10",
+     "RECUR"},
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ void append_number(std::string& text, std::uint32_t value) {
 constexpr char const* kDeeds[] = {"append", "verify", "pad"};
 
 /// Names of what a handle does to the state, in the order of StateMode.
-constexpr char const* kStateModes[] = {"fresh", "inplace"};
+constexpr char const* kStateModes[] = {"fresh", "inplace", "rescan"};
 /// Names of what is wrong with bytes, in the order of Damage.
 constexpr char const* kDamages[] = {
     "flip", "cut", "longer", "magic", "version", "layout", "ranks", "tokens", "scope"};

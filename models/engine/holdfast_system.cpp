@@ -18,7 +18,15 @@ AppendMode append_mode(StateMode mode) {
 }
 
 RoundKind round_kind(StateMode mode) {
-  return mode == StateMode::kInPlace ? RoundKind::kInPlace : RoundKind::kColumns;
+  switch (mode) {
+    case StateMode::kFresh:
+      return RoundKind::kColumns;
+    case StateMode::kInPlace:
+      return RoundKind::kInPlace;
+    case StateMode::kRescan:
+      return RoundKind::kRescan;
+  }
+  return RoundKind::kColumns;
 }
 
 std::vector<Token> tokens_of(Token first, std::uint32_t count) {
@@ -43,6 +51,9 @@ HoldfastSystem::HoldfastSystem(Layout const& layout,
     throw InputError("layout: " + describe(cache.error()));
   }
   cache_ = std::move(*cache);
+  if (Status const set = cache_.set_rescan(&ToyEngine::rescan, &engine_); !set) {
+    throw InputError("rescan: " + describe(set.error()));
+  }
 }
 
 Observation HoldfastSystem::create(SequenceName name) {

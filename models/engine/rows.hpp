@@ -41,6 +41,7 @@ struct PlaneShape {
 /// d_v].
 struct StateShape {
   std::uint32_t layer = 0;
+  std::uint32_t stage = 0;
   std::uint32_t channels = 0;  // of all segments
   std::vector<std::uint32_t> segments;
   std::uint32_t groups = 1;  // groups of heads that read channels of their own; one for each rank
@@ -48,6 +49,7 @@ struct StateShape {
   std::uint32_t heads = 0;
   std::uint32_t d_k = 0;
   std::uint32_t d_v = 0;
+  std::uint32_t stash_row_bytes = 0;  // of a rescan round, on each rank
 
   [[nodiscard]] std::uint32_t conv_elements() const noexcept { return channels * window; }
   [[nodiscard]] std::uint32_t elements() const noexcept {

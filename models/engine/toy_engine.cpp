@@ -121,23 +121,34 @@ void declare_states(void const* raw, AccessSink& sink) noexcept {
 
 /// Advances what the rank holds of one layer's state. The model knows whole states only; what lies
 /// in the other ranks' places does not matter, since no group of heads reads another's channels.
-void advance(StateParameters const& parameters,
-             std::uint32_t layer,
-             std::span<Token const> tokens,
-             std::uint32_t from,
-             std::uint32_t to) noexcept {
-  StateShape const& shape = parameters.shapes[layer];
-  float const* const before = state_of(parameters.views[layer], from);
-  float* const after = state_of(parameters.views[layer], to);
-  if (parameters.ranks == 1) {
+void advance_shard(StateShape const& shape,
+                   std::uint32_t ranks,
+                   std::uint32_t rank,
+                   std::span<Token const> tokens,
+                   float const* before,
+                   float* after) noexcept {
+  if (ranks == 1) {
     advance_state(shape, tokens, before, after);
     return;
   }
   static thread_local std::vector<float> whole;
   whole.assign(shape.elements(), 0.0F);
-  put_shard(shape, before, parameters.ranks, parameters.rank, whole.data());
+  put_shard(shape, before, ranks, rank, whole.data());
   advance_state(shape, tokens, whole.data(), whole.data());
-  take_shard(shape, whole.data(), parameters.ranks, parameters.rank, after);
+  take_shard(shape, whole.data(), ranks, rank, after);
+}
+
+void advance(StateParameters const& parameters,
+             std::uint32_t layer,
+             std::span<Token const> tokens,
+             std::uint32_t from,
+             std::uint32_t to) noexcept {
+  advance_shard(parameters.shapes[layer],
+                parameters.ranks,
+                parameters.rank,
+                tokens,
+                state_of(parameters.views[layer], from),
+                state_of(parameters.views[layer], to));
 }
 
 void run_layer(StateParameters const& parameters, std::uint32_t layer) noexcept {
@@ -165,6 +176,102 @@ void run_states(void const* raw) noexcept {
 
 Kernel const kStatesKernel{"toy.states", sizeof(StateParameters), &declare_states, &run_states};
 
+/// Open rows [first, count) into the stash of the layers of one stage: the token in every word.
+struct StashParameters {
+  StashView const* views;  // [layers]
+  Token const* tokens;     // [count], from open row 0 on
+  std::uint32_t layers;
+  std::uint32_t first;
+  std::uint32_t count;
+};
+
+template <typename Visit>
+void for_each_stash_row(StashParameters const& parameters, Visit visit) noexcept {
+  for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
+    StashView const& view = parameters.views[layer];
+    for (std::uint32_t row = parameters.first; row < parameters.count; ++row) {
+      visit(view.areas + view.area * view.area_bytes + row * view.row_stride + view.layer_offset,
+            view.row_bytes,
+            parameters.tokens[row]);
+    }
+  }
+}
+
+void declare_stash(void const* raw, AccessSink& sink) noexcept {
+  auto const& parameters = *static_cast<StashParameters const*>(raw);
+  sink.read(parameters.tokens, parameters.count * sizeof(Token));
+  for_each_stash_row(parameters, [&](std::byte* row, std::uint32_t bytes, Token /*token*/) {
+    sink.write(row, bytes);
+  });
+}
+
+void fill_stash(void const* raw) noexcept {
+  for_each_stash_row(*static_cast<StashParameters const*>(raw),
+                     [](std::byte* row, std::uint32_t bytes, Token token) {
+                       std::fill_n(reinterpret_cast<Token*>(row), bytes / sizeof(Token), token);
+                     });
+}
+
+Kernel const kStashKernel{"toy.stash", sizeof(StashParameters), &declare_stash, &fill_stash};
+
+/// States of the layers of one stage on one rank after the kept rows of one rescan round.
+struct RescanParameters {
+  StateShape const* shapes;  // [layers]
+  StateView const* views;    // [layers]; where a layer lies in a slot
+  StashView const* stashes;  // [layers]; where it lies in a row
+  RescanItem item;
+  std::uint32_t layers;
+  std::uint32_t ranks;
+  std::uint32_t rank;
+};
+
+std::byte const* stash_row(RescanParameters const& parameters,
+                           std::uint32_t layer,
+                           std::uint32_t row) noexcept {
+  StashView const& view = parameters.stashes[layer];
+  return parameters.item.stash + row * view.row_stride + view.layer_offset;
+}
+
+/// The token that a row of the stash says in every word; 0 when it does not.
+Token stashed_token(RescanParameters const& parameters,
+                    std::uint32_t layer,
+                    std::uint32_t row) noexcept {
+  auto const* const words = reinterpret_cast<Token const*>(stash_row(parameters, layer, row));
+  auto const* const end = words + parameters.stashes[layer].row_bytes / sizeof(Token);
+  return std::all_of(words, end, [&](Token word) { return word == *words; }) ? *words : 0;
+}
+
+void declare_rescan(void const* raw, AccessSink& sink) noexcept {
+  auto const& parameters = *static_cast<RescanParameters const*>(raw);
+  for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
+    std::uint64_t const bytes =
+        parameters.shapes[layer].elements() / parameters.ranks * sizeof(float);
+    std::uint64_t const offset = parameters.views[layer].conv_offset;
+    sink.read(parameters.item.base + offset, bytes);
+    for (std::uint32_t row = 0; row < parameters.item.keep; ++row) {
+      sink.read(stash_row(parameters, layer, row), parameters.stashes[layer].row_bytes);
+    }
+    sink.write(parameters.item.fresh + offset, bytes);
+  }
+}
+
+void run_rescan(void const* raw) noexcept {
+  auto const& parameters = *static_cast<RescanParameters const*>(raw);
+  for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
+    std::uint64_t const offset = parameters.views[layer].conv_offset;
+    auto const* before = reinterpret_cast<float const*>(parameters.item.base + offset);
+    auto* const after = reinterpret_cast<float*>(parameters.item.fresh + offset);
+    for (std::uint32_t row = 0; row < parameters.item.keep; ++row) {
+      Token const token = stashed_token(parameters, layer, row);
+      advance_shard(
+          parameters.shapes[layer], parameters.ranks, parameters.rank, {&token, 1}, before, after);
+      before = after;
+    }
+  }
+}
+
+Kernel const kRescanKernel{"toy.rescan", sizeof(RescanParameters), &declare_rescan, &run_rescan};
+
 bool is_round(Append const& /*handle*/) noexcept {
   return false;
 }
@@ -178,7 +285,10 @@ bool is_round(StepRows const& handle) noexcept {
 }  // namespace
 
 ToyEngine::ToyEngine(ModelShape const& shape, Device& device)
-    : shape_{shape}, device_{device}, views_(shape.states.size()) {
+    : shape_{shape},
+      device_{device},
+      views_(shape.states.size()),
+      stash_views_(shape.states.size()) {
   std::uint32_t elements = 1;
   for (PlaneShape const& plane : shape.planes) {
     elements = std::max(elements, plane.elements);
@@ -258,8 +368,57 @@ Status ToyEngine::write(Handle& handle,
         HOLDFAST_TRY(write_plane(handle, plane, position, first, count, rank, style));
       }
     }
-    HOLDFAST_TRY(
-        write_states(handle, static_cast<std::uint32_t>(tokens.size()), first, rank, style));
+    auto const written = static_cast<std::uint32_t>(tokens.size());
+    if constexpr (!std::is_same_v<Handle, Append>) {
+      if (is_round(handle) && style.mode == StateMode::kRescan) {
+        HOLDFAST_TRY(write_stash(handle, written, first, rank));
+        continue;
+      }
+    }
+    HOLDFAST_TRY(write_states(handle, written, first, rank, style));
+  }
+  return {};
+}
+
+template <typename Handle>
+Status ToyEngine::write_stash(Handle& handle,
+                              std::uint32_t count,
+                              std::uint32_t first,
+                              std::uint32_t rank) noexcept {
+  auto const layers = static_cast<std::uint32_t>(shape_.states.size());
+  for (std::uint32_t i = 0; i < layers; ++i) {
+    auto const stash = handle.stash(shape_.states[i].layer, count, rank);
+    HOLDFAST_TRY(stash);
+    stash_views_[i] = *stash;
+    auto const state = handle.state(shape_.states[i].layer, 0, rank);
+    HOLDFAST_TRY(state);
+    views_[i] = *state;
+  }
+  StashParameters const parameters{.views = stash_views_.data(),
+                                   .tokens = reinterpret_cast<Token const*>(tokens_.base),
+                                   .layers = layers,
+                                   .first = first,
+                                   .count = count};
+  return device_.launch(kStashKernel, &parameters, Stream{});
+}
+
+Status ToyEngine::rescan(void* engine, RescanCall const& call) noexcept {
+  ToyEngine const& self = *static_cast<ToyEngine const*>(engine);
+  auto const& states = self.shape_.states;
+  // Where layers lie is the same for every round, so that the views of the last one will do.
+  auto const is_here = [&](StateShape const& state) { return state.stage == call.stage; };
+  auto const begin = std::find_if(states.begin(), states.end(), is_here);
+  auto const end = std::find_if_not(begin, states.end(), is_here);
+  auto const first = begin - states.begin();
+  for (RescanItem const& item : call.items) {
+    RescanParameters const parameters{.shapes = states.data() + first,
+                                      .views = self.views_.data() + first,
+                                      .stashes = self.stash_views_.data() + first,
+                                      .item = item,
+                                      .layers = static_cast<std::uint32_t>(end - begin),
+                                      .ranks = self.shape_.ranks,
+                                      .rank = call.rank};
+    HOLDFAST_TRY(call.device.launch(kRescanKernel, &parameters, call.stream));
   }
   return {};
 }

@@ -35,6 +35,9 @@ struct StepRows {
   Result<StateView> state(std::uint32_t layer, std::uint32_t written, std::uint32_t rank) noexcept {
     return step.state(item, layer, written, rank);
   }
+  Result<StashView> stash(std::uint32_t layer, std::uint32_t written, std::uint32_t rank) noexcept {
+    return step.stash(item, layer, written, rank);
+  }
 };
 
 /// Writes rows; keeps no state of its own between calls but its staging memory.
@@ -56,6 +59,9 @@ class ToyEngine {
                std::uint32_t count,
                WriteStyle style) noexcept;
 
+  /// The Rescan of caches that are written by this engine, which is the context.
+  static Status rescan(void* engine, RescanCall const& call) noexcept;
+
   /// Memory that rows are made in.
   [[nodiscard]] Memory staging() const noexcept { return staging_; }
 
@@ -74,12 +80,19 @@ class ToyEngine {
                       std::uint32_t first,
                       std::uint32_t rank,
                       WriteStyle style) noexcept;
+  /// Stashes tokens [first, count); states are left alone.
+  template <typename Handle>
+  Status write_stash(Handle& handle,
+                     std::uint32_t count,
+                     std::uint32_t first,
+                     std::uint32_t rank) noexcept;
 
   ModelShape const& shape_;
   Device& device_;
   Memory staging_{};
   Memory tokens_{};
-  std::vector<StateView> views_;
+  std::vector<StateView> views_;        // [states]
+  std::vector<StashView> stash_views_;  // [states]
 };
 
 }  // namespace holdfast::model

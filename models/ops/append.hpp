@@ -18,7 +18,7 @@ struct AppendOp {
   StateMode mode = StateMode::kFresh;
 
   [[nodiscard]] bool precondition(Model const& model) const {
-    return model.sequence(sequence).created && are_sane(count, token);
+    return model.sequence(sequence).created && are_sane(count, token) && mode != StateMode::kRescan;
   }
   Observation apply(Model& model, Observation const& got) const {
     Observation const opened = model.begin(
@@ -44,7 +44,7 @@ struct AppendOp {
                     context.model.next_token(),
                     pick_piece(context.source),
                     context.source.one_in(4) ? 1U : 0U,
-                    pick_mode(context)};
+                    pick_mode(context, false)};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {

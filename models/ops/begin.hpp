@@ -19,7 +19,8 @@ struct BeginOp {
   StateMode mode = StateMode::kFresh;
 
   [[nodiscard]] bool precondition(Model const& model) const {
-    return model.sequence(sequence).created && written <= count && are_sane(count, token);
+    return model.sequence(sequence).created && written <= count && are_sane(count, token) &&
+           mode != StateMode::kRescan;
   }
   Observation apply(Model& model, Observation const& got) const {
     return model.begin(
@@ -46,7 +47,7 @@ struct BeginOp {
                    context.model.next_token(),
                    pick_piece(source),
                    source.one_in(4) ? 1U : 0U,
-                   pick_mode(context)};
+                   pick_mode(context, false)};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {

@@ -124,10 +124,15 @@ inline std::uint32_t pick_piece(Source& source) noexcept {
   return source.one_in(4) ? source.between(1, 5) : 0;
 }
 
-/// What a handle does to the state: out of place as often as in place, where there is a state.
-inline StateMode pick_mode(GenerateContext const& context) noexcept {
-  std::uint32_t const rate = context.model.shape().states.empty() ? kNonsenseRate : 2;
-  return context.source.one_in(rate) ? StateMode::kInPlace : StateMode::kFresh;
+/// What a handle does to the state: out of place as often as not, where there is a state; rounds
+/// that are not are rescanned as often as in place, where there is a stash.
+inline StateMode pick_mode(GenerateContext const& context, bool round) noexcept {
+  ModelShape const& shape = context.model.shape();
+  if (!context.source.one_in(shape.states.empty() ? kNonsenseRate : 2)) {
+    return StateMode::kFresh;
+  }
+  bool const rescans = round && context.source.one_in(shape.can_rescan() ? 2 : kNonsenseRate);
+  return rescans ? StateMode::kRescan : StateMode::kInPlace;
 }
 
 /// Rows left of a live sequence.

@@ -21,7 +21,8 @@ struct StepOp {
       if (item.deed != StepDeed::kPad &&
           (!model.sequence(item.sequence).created || item.keep > item.rows ||
            !are_sane(item.rows, item.token) ||
-           (is_append && item.keep != 0 && item.keep != item.rows))) {
+           (is_append && item.keep != 0 && item.keep != item.rows) ||
+           (is_append && item.mode == StateMode::kRescan))) {
         return false;
       }
       if (item.deed == StepDeed::kPad && (item.keep != 0 || !are_sane(item.rows, 1))) {
@@ -71,7 +72,7 @@ inline void StepOp::generate_part(GenerateContext const& context,
                     : std::max(1U, std::min(room, source.between(1, context.mean_rows)));
   part.keep = round ? source.below(part.rows + 1) : source.one_in(8) ? 0 : part.rows;
   part.token = token;
-  part.mode = pick_mode(context);
+  part.mode = pick_mode(context, round);
   token += part.rows;
 }
 

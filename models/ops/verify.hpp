@@ -47,7 +47,7 @@ struct VerifyOp {
                     context.model.next_token(),
                     pick_piece(source),
                     source.one_in(4) ? 1U : 0U,
-                    pick_mode(context)};
+                    pick_mode(context, true)};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {

@@ -146,6 +146,8 @@ std::uint32_t Model::slots_of(StepPart const& part) const noexcept {
       bool const shared = is_state_shared(sequences_[part.sequence.value].history);
       return (round ? part.rows != 0 : shared) ? 1 : 0;
     }
+    case StateMode::kRescan:
+      return part.rows != 0 ? 1 : 0;
   }
   return 0;
 }
@@ -212,7 +214,10 @@ bool Model::step_fits(std::span<StepPart const> items) const noexcept {
          (capacity.ring_pages == 0 || ring_pages <= capacity.ring_pages);
 }
 
-Observation Model::check_begin(SequenceName name, bool round, std::uint32_t rows) const noexcept {
+Observation Model::check_begin(SequenceName name,
+                               bool round,
+                               std::uint32_t rows,
+                               StateMode mode) const noexcept {
   if (Observation const rest = check_at_rest(name); !rest.ok) {
     return rest;
   }
@@ -221,6 +226,9 @@ Observation Model::check_begin(SequenceName name, bool round, std::uint32_t rows
   }
   if (position(name) + rows > shape_.capacity.tokens) {
     return Observation::failure(ErrorCode::kTooLong);
+  }
+  if (mode == StateMode::kRescan && !shape_.can_rescan()) {
+    return Observation::failure(ErrorCode::kInvalidArgument);
   }
   return Observation::success(rows);
 }
@@ -234,7 +242,7 @@ Observation Model::begin(SequenceName name,
                          bool view,
                          StateMode mode) {
   next_token_ = std::max(next_token_, token + rows);
-  if (Observation const checked = check_begin(name, round, rows); !checked.ok) {
+  if (Observation const checked = check_begin(name, round, rows, mode); !checked.ok) {
     return checked;
   }
   StepPart const item{.deed = round ? StepDeed::kVerify : StepDeed::kAppend,
@@ -275,7 +283,7 @@ Observation Model::step(StepParts const& items, bool exhausted) {
     }
     next_token_ = std::max(next_token_, item.token + item.rows);
     if (Observation const checked =
-            check_begin(item.sequence, item.deed == StepDeed::kVerify, item.rows);
+            check_begin(item.sequence, item.deed == StepDeed::kVerify, item.rows, item.mode);
         !checked.ok) {
       return checked;
     }

@@ -37,6 +37,10 @@ struct ModelShape {
   std::uint32_t ranks = 1;
   std::uint32_t stages = 1;
 
+  /// Whether a round may be rescanned; without states that means nothing.
+  [[nodiscard]] bool can_rescan() const noexcept {
+    return states.empty() || states.front().stash_row_bytes != 0;
+  }
   /// Index in `planes`; UINT32_MAX when the layer has no such plane.
   [[nodiscard]] std::uint32_t find(PlaneKind kind, std::uint32_t layer) const noexcept;
 };
@@ -208,7 +212,8 @@ class Model {
   [[nodiscard]] Observation check_at_rest(SequenceName name) const noexcept;
   [[nodiscard]] Observation check_begin(SequenceName name,
                                         bool round,
-                                        std::uint32_t rows) const noexcept;
+                                        std::uint32_t rows,
+                                        StateMode mode) const noexcept;
   [[nodiscard]] bool step_fits(std::span<StepPart const> items) const noexcept;
   [[nodiscard]] std::uint32_t slots_held() const noexcept;
   [[nodiscard]] bool is_state_shared(std::uint32_t history) const noexcept;

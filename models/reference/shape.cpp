@@ -10,6 +10,7 @@ namespace {
 struct LayerShape {
   ModelShape& shape;
   std::uint32_t layer;
+  std::uint32_t stage;
 
   void add_rows(PlaneShape plane) const {
     plane.layer = layer;
@@ -23,6 +24,7 @@ struct LayerShape {
   }
   void add_state(StateShape state) const {
     state.layer = layer;
+    state.stage = stage;
     state.groups = shape.ranks;
     shape.states.push_back(state);
     shape.state_offsets.push_back(shape.state_elements);
@@ -63,7 +65,7 @@ ModelShape make_model_shape(Layout const& layout) {
   shape.stages = layout.stages;
   for (std::uint32_t layer = 0; layer < layout.layers.size(); ++layer) {
     for (PlaneSpec const& spec : layout.layers[layer].planes) {
-      LayerShape owner{shape, layer};
+      LayerShape owner{shape, layer, layout.layers[layer].stage};
       std::visit([&](auto const& known) { AllReferences::read(known, owner); }, spec);
     }
   }

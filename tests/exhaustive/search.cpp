@@ -85,7 +85,16 @@ constexpr StartState kStartStates[] = {
      "one sequence in the middle of its second page and pool, all its handles in place",
      &make_open_pool,
      model::StateMode::kInPlace},
+    {"rescan",
+     "one sequence in the middle of its second page and pool, all its rounds rescanned",
+     &make_open_pool,
+     model::StateMode::kRescan},
 };
+
+/// Only rounds are rescanned.
+StateMode mode_of_appends(StateMode mode) {
+  return mode == StateMode::kRescan ? StateMode::kFresh : mode;
+}
 
 /// Collects the operations of one state.
 class Collector {
@@ -114,15 +123,16 @@ class Collector {
     std::uint32_t const token = model_.next_token();
     std::uint32_t const own = model_.position(name);
     std::uint32_t const page = shape_.page_rows;
-    add(model::AppendOp{name, 1, token, 0, 0, mode_});
+    StateMode const mode = mode_of_appends(mode_);
+    add(model::AppendOp{name, 1, token, 0, 0, mode});
     if (model_.sequence(name).tainted) {
       return;  // the one refusal stands for all
     }
-    add(model::AppendOp{name, page, token, 1, 0, mode_});      // row by row
-    add(model::AppendOp{name, page + 1, token, 0, 1, mode_});  // through views
+    add(model::AppendOp{name, page, token, 1, 0, mode});      // row by row
+    add(model::AppendOp{name, page + 1, token, 0, 1, mode});  // through views
     std::uint32_t const lap = ring_rows(shape_) + 1;
-    add(model::BeginOp{name, lap, lap, token, 0, 0, mode_});
-    add(model::BeginOp{name, page, 1, token, 0, 1, mode_});  // a view that is not used to the end
+    add(model::BeginOp{name, lap, lap, token, 0, 0, mode});
+    add(model::BeginOp{name, page, 1, token, 0, 1, mode});  // a view that is not used to the end
     std::uint32_t const most = shape_.capacity.largest_round;
     add(model::VerifyOp{name, kRoundRows, kRoundRows, token, 0, 0, mode_});
     add(model::VerifyOp{name, most, most, token, 0, 0, mode_});
@@ -265,7 +275,7 @@ void add_steps(Model const& model, StateMode mode, To& collector) {
                                .rows = 1,
                                .keep = 1,
                                .token = token,
-                               .mode = mode};
+                               .mode = mode_of_appends(mode)};
   model::StepPart second{.deed = model::StepDeed::kPad, .rows = 1};
   if (at_rest.size() > 1) {
     second = {.deed = model::StepDeed::kVerify,

@@ -363,6 +363,44 @@ TEST_F(StateTest, AnInPlaceRoundKeepsWhatTheOtherKindsKeep) {
   }
 }
 
+TEST_F(StateTest, ARescanRoundKeepsWhatTheOtherKindsKeepForOneSlot) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(model_.create(kS1, false).ok);
+  for (std::uint32_t keep = 0; keep <= 3; ++keep) {
+    Token const token = model_.next_token();
+    ASSERT_TRUE(model_.begin(kS0, true, 3, 3, token, false).ok);
+    ASSERT_TRUE(model_.begin(kS1, true, 3, 3, token, false, false, StateMode::kRescan).ok);
+    EXPECT_TRUE(exact(kS1));
+    EXPECT_EQ(model_.sequence(kS1).open.slots, 1U);
+    EXPECT_EQ(model_.accept(kS0, keep), ok(keep));
+    EXPECT_EQ(model_.accept(kS1, keep), ok(keep));
+    History const& columns = model_.history(model_.sequence(kS0));
+    History const& rescanned = model_.history(model_.sequence(kS1));
+    EXPECT_EQ(columns.tokens, rescanned.tokens) << keep;
+    EXPECT_EQ(columns.state, rescanned.state) << keep;
+    EXPECT_EQ(columns.lo, rescanned.lo) << keep;
+  }
+  ASSERT_TRUE(begin(kS1, true, 0, StateMode::kRescan).ok);
+  EXPECT_EQ(model_.sequence(kS1).open.slots, 0U);
+}
+
+TEST(Rescan, NeedsAStashWhereThereIsAState) {
+  Model without{shape_of("jamba-mini")};
+  ASSERT_TRUE(without.create(kS0, false).ok);
+  EXPECT_EQ(without.begin(kS0, true, 1, 1, 1, false, false, StateMode::kRescan),
+            no(ErrorCode::kInvalidArgument));
+  StepParts const items{.parts = {{.deed = StepDeed::kVerify,
+                                   .sequence = kS0,
+                                   .rows = 1,
+                                   .keep = 1,
+                                   .mode = StateMode::kRescan}},
+                        .count = 1};
+  EXPECT_EQ(without.step(items, false), no(ErrorCode::kInvalidArgument));
+  Model stateless{shape_of("tiny-rows")};
+  ASSERT_TRUE(stateless.create(kS0, false).ok);
+  EXPECT_TRUE(stateless.begin(kS0, true, 1, 1, 1, false, false, StateMode::kRescan).ok);
+}
+
 TEST_F(StateTest, AStepLooksAtWhatIsSharedBeforeItChangesAnything) {
   ASSERT_TRUE(model_.create(kS0, false).ok);
   ASSERT_TRUE(model_.snapshot(kS0, kH0).ok);

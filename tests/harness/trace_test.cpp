@@ -284,8 +284,9 @@ TEST(Trace, FieldsWithADefaultMayBeMissingAndArePrintedOnlyWhenTheyDiffer) {
   EXPECT_EQ(text_after(line), line);
   EXPECT_EQ(text_after(line + " mode=fresh"), line);
   EXPECT_EQ(text_after(line + " mode=inplace"), line + " mode=inplace");
+  EXPECT_EQ(text_after(line + " mode=rescan"), line + " mode=rescan");
   EXPECT_EQ(refusal_of_op(line + " mode=there"),
-            "x:4:55: 'there' is no mode (known: fresh, inplace)");
+            "x:4:55: 'there' is no mode (known: fresh, inplace, rescan)");
   EXPECT_EQ(refusal_of_op(line + " mod=fresh"), "x:4:50: unexpected 'mod=fresh'");
   EXPECT_EQ(refusal_of_op(line + " mode=inplace mode=inplace"),
             "x:4:63: unexpected 'mode=inplace'");
@@ -299,7 +300,7 @@ TEST(Trace, ItemsOfAStepMayEndInAMode) {
   EXPECT_EQ(items_after("verify:s0:4:2:4:inplace,append:s1:1:1:9:fresh"),
             "step items=verify:s0:4:2:4:inplace,append:s1:1:1:9 piece=0 view=0");
   EXPECT_EQ(refusal_of_op("step items=verify:s0:4:2:4:there piece=0 view=0"),
-            "x:4:28: 'there' is no mode (known: fresh, inplace)");
+            "x:4:28: 'there' is no mode (known: fresh, inplace, rescan)");
   EXPECT_EQ(refusal_of_op("step items=verify:s0:4:2:4:inplace:now piece=0 view=0"),
             "x:4:36: unexpected 'now' in an item");
   EXPECT_EQ(refusal_of_op("step items=pad:4:inplace piece=0 view=0"),

@@ -59,6 +59,14 @@ inline Layout hybrid_layout() {
                        {{LatentSpec{.width = 3}, small_indexer(), small_attention()}}});
 }
 
+/// The same with `first` and `second` bytes of stash in its two recurrent layers.
+inline Layout rescan_layout(std::uint32_t first = 16, std::uint32_t second = 32) {
+  Layout layout = hybrid_layout();
+  std::get<RecurrentSpec>(layout.layers[1].planes[0]).stash_row_bytes = first;
+  std::get<RecurrentSpec>(layout.layers[3].planes[0]).stash_row_bytes = second;
+  return layout;
+}
+
 /// Latent rows with an indexer whose pool is 1: the keys are rows.
 inline Layout pool_of_one_layout() {
   IndexerSpec const keys{.index_width = 2, .pool = 1, .key_width = 2};

@@ -71,10 +71,9 @@ class ItemRows {
   std::uint32_t item_;
 };
 
-/// Writes states through views, and rows through Step::write.
-inline void write_item(Cache const& cache, Step& step, std::uint32_t item, StepPart const& part) {
+/// Writes rows through Step::write.
+inline void write_rows(Cache const& cache, Step& step, std::uint32_t item, StepPart const& part) {
   ToyEngine const engine{cache};
-  bool const is_round = part.kind == StepKind::kVerify;
   auto const position = static_cast<std::uint32_t>(part.history->size());
   auto const count = static_cast<std::uint32_t>(part.tokens.size());
   Inspection const look = cache.inspect();
@@ -87,8 +86,13 @@ inline void write_item(Cache const& cache, Step& step, std::uint32_t item, StepP
       }
     }
   }
+}
+
+/// Writes rows, and states through views.
+inline void write_item(Cache const& cache, Step& step, std::uint32_t item, StepPart const& part) {
+  write_rows(cache, step, item, part);
   ItemRows open{step, item};
-  engine.write_states(open, part.tokens, is_round);
+  ToyEngine{cache}.write_states(open, part.tokens, part.kind == StepKind::kVerify);
 }
 
 inline void write_items(Cache const& cache, Step& step, std::vector<StepPart> const& parts) {

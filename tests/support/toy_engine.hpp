@@ -107,19 +107,20 @@ class ToyEngine {
     write_states(append, tokens, false);
   }
   void write(Round& round, std::uint32_t position, History const& tokens) const {
+    write_rows(round, position, tokens);
+    write_states(round, tokens, true);
+  }
+  /// The rows without the states.
+  void write_rows(Round& round, std::uint32_t position, History const& tokens) const {
     for_each_written([&](PlaneInfo const& plane, std::uint32_t layer) {
       auto const source = rows(plane, layer, position, tokens);
       EXPECT_TRUE(IsOk(round.write(plane.kind, layer, source.data(), 0, count_of(tokens))));
     });
-    write_states(round, tokens, true);
   }
 
   /// All rows, and the state after them where it is read: rows of an in-place round.
   void write_in_place(Round& round, std::uint32_t position, History const& tokens) const {
-    for_each_written([&](PlaneInfo const& plane, std::uint32_t layer) {
-      auto const source = rows(plane, layer, position, tokens);
-      EXPECT_TRUE(IsOk(round.write(plane.kind, layer, source.data(), 0, count_of(tokens))));
-    });
+    write_rows(round, position, tokens);
     write_states(round, tokens, false);
   }
 

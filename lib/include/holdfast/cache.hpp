@@ -31,7 +31,7 @@ class Core;
 
 /// Device record of one sequence; kernels read it at a fixed address. `write_slot` has max(1,
 /// largest_round) entries; entry i takes the state after open row i of a round, entry 0 the state
-/// after the last row of an append.
+/// after the last row of an append, or after the kept rows of a rescan round.
 struct SequenceMirror {
   std::uint32_t committed;   ///< rows
   std::uint32_t open;        ///< rows of the open handle, 0 at rest
@@ -78,6 +78,43 @@ struct StateView {
   std::uint32_t base_slot = 0;
 };
 
+/// Where a rescan round takes the inputs of its rows, for an engine's kernels: whatever its Rescan
+/// needs to advance the state of one layer by one row. Row r of the round is at `areas + area *
+/// area_bytes + r * row_stride + layer_offset`, aligned to 16 bytes. Areas are numbered as
+/// sequences are; area 0 takes row 0 of padding.
+struct StashView {
+  std::byte* areas = nullptr;                ///< device, [sequences, rows of a round]
+  SequenceMirror const* sequence = nullptr;  ///< device
+  std::uint64_t area_bytes = 0;
+  std::uint64_t row_stride = 0;    ///< bytes of a row of all layers
+  std::uint64_t layer_offset = 0;  ///< bytes
+  std::uint32_t row_bytes = 0;     ///< of this layer
+  std::uint32_t area = 0;          ///< of the handle's sequence
+};
+
+/// One state that a Rescan makes: that after `keep` rows from `base` on. Addresses are those of
+/// one device; layers lie in the slots as StateView says, and in the stash as StashView says.
+struct RescanItem {
+  std::byte const* base = nullptr;   ///< slot with the state that the round started from
+  std::byte* fresh = nullptr;        ///< slot to write, whole; its contents are undefined
+  std::byte const* stash = nullptr;  ///< area of the sequence, from row 0 of the round on
+  std::uint32_t keep = 0;            ///< rows, at least 1
+};
+
+/// What a Rescan is called with: all rescan items of one finish, on one device.
+struct RescanCall {
+  Device& device;
+  std::uint32_t stage;
+  std::uint32_t rank;
+  std::span<RescanItem const> items;  ///< valid during the call
+  Stream stream;                      ///< takes the work
+};
+
+/// Turns stashed inputs into states; the engine's. Enqueues work that fills every `fresh`, and
+/// nothing else; may not call the cache. An error is the answer of the finish, which then has
+/// changed nothing; called again, it does all of its work again.
+using Rescan = Status (*)(void* context, RescanCall const& call) noexcept;
+
 /// Where an append puts the recurrent state. Layouts without such state know no difference.
 enum class AppendMode : std::uint8_t {
   kOutOfPlace,  ///< read from one slot, written to another; dropping is exact
@@ -90,6 +127,7 @@ enum class RoundKind : std::uint8_t {
   kColumns,  ///< one state slot a row; accept picks one
   kInPlace,  ///< one copy of the base, made at begin, is written in place; accepting fewer than all
              ///< rows goes back to the base and leaves the kept rows to be appended again
+  kRescan,   ///< one slot; inputs are stashed, and finish has the kept ones turned into the state
 };
 
 /// How a handle names its sequence or snapshot: an index and the generation that tells reuse.
@@ -143,8 +181,14 @@ class OpenRows : public HandleBase {
                         std::uint32_t layer,
                         std::uint32_t written = UINT32_MAX,
                         std::uint32_t rank = 0) noexcept;
-  /// Where the state of `layer` lies; `written` as in rows(). Errors: as rows().
+  /// Where the state of `layer` lies; `written` as in rows(), and 0 in a rescan round, which only
+  /// reads it. Errors: as rows().
   Result<StateView> state(std::uint32_t layer,
+                          std::uint32_t written = UINT32_MAX,
+                          std::uint32_t rank = 0) noexcept;
+  /// Where a rescan round takes the inputs of `layer`; `written` as in rows(): they stand for the
+  /// state. Errors: as rows(), kInvalidArgument also for any other handle.
+  Result<StashView> stash(std::uint32_t layer,
                           std::uint32_t written = UINT32_MAX,
                           std::uint32_t rank = 0) noexcept;
 
@@ -225,8 +269,8 @@ class Round : public detail::OpenRows {
                std::uint32_t rank = 0) noexcept;
   /// Keeps the first `keep` rows, forgets the others and closes the round. An in-place round that
   /// keeps some of its rows but not all commits none, and advises to append the kept ones again.
-  /// Errors   : kStale, kTainted; kInvalidArgument (keep > k) and kIncomplete with the round still
-  ///            open; kDeviceFailed taints
+  /// Errors   : kStale, kTainted; kInvalidArgument (keep > k), kIncomplete and those of the Rescan
+  ///            with the round still open; kDeviceFailed of anything else taints
   Result<Accepted> accept(std::uint32_t keep, Stream stream = {}) noexcept;
   /// accept(0).
   Status drop(Stream stream = {}) noexcept;
@@ -253,8 +297,8 @@ class Sequence : public detail::HandleBase {
                         Stream stream = {},
                         AppendMode mode = AppendMode::kOutOfPlace) noexcept;
   /// Opens a round of `rows` provisional rows (0 is legal).
-  /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (more than the largest round), kTooLong,
-  ///            kExhausted
+  /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (more than the largest round; rescan
+  ///            without a stash in the layout, or before set_rescan), kTooLong, kExhausted
   /// Cost     : one launch; in place with rows, one flat copy of a slot
   Result<Round> verify(std::uint32_t rows,
                        Stream stream = {},
@@ -353,6 +397,11 @@ class Step : public detail::HandleBase {
                           std::uint32_t layer,
                           std::uint32_t written = UINT32_MAX,
                           std::uint32_t rank = 0) noexcept;
+  /// As Round::stash, for one item.
+  Result<StashView> stash(std::uint32_t item,
+                          std::uint32_t layer,
+                          std::uint32_t written = UINT32_MAX,
+                          std::uint32_t rank = 0) noexcept;
   /// As Append::drop_is_exact, for one item; true for rounds.
   Result<bool> drop_is_exact(std::uint32_t item) const noexcept;
   /// Device array [rows of the step, padding counted] u32: the sequence index of each row, 0 for
@@ -365,8 +414,9 @@ class Step : public detail::HandleBase {
   /// Round::accept say.
   ///
   /// Shapes   : keep [items]; accepted [items] or empty
-  /// Errors   : kStale; kInvalidArgument and kIncomplete naming the item, with the step still open;
-  ///            kDeviceFailed taints the step's sequences
+  /// Errors   : kStale; kInvalidArgument and kIncomplete naming the item, and those of the Rescan,
+  ///            with the step still open; kDeviceFailed of anything else taints the step's sequences
+  /// Cost     : one launch; with kept rows of rescan items one Rescan for each device with states
   Status finish(std::span<std::uint32_t const> keep,
                 std::span<Accepted> accepted = {},
                 Stream stream = {}) noexcept;
@@ -415,6 +465,9 @@ class Cache {
   /// What begin() would answer now; schedulers ask first. Changes nothing, enqueues nothing. A refusal
   /// says what is lacking: Error::subject the plane, got what is needed, limit what is free.
   Status can_begin(std::span<StepItem const> items) const noexcept;
+  /// Sets who makes the states of rescan rounds; nullptr: nobody, and they are refused. `context`
+  /// comes back with every call. Errors: kStale (closed); kBusy while a rescan round is open.
+  Status set_rescan(Rescan function, void* context) noexcept;
 
   /// Publishes what `snapshot` holds under its token ids, and returns the entry; when there is one
   /// under this key already, that one. Takes references, as a snapshot does, and moves no row; the

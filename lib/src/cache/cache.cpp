@@ -49,6 +49,15 @@ Result<StateView> OpenRows::state(std::uint32_t layer,
   return core_->state_view(id_, ticket_, layer, written, rank);
 }
 
+Result<StashView> OpenRows::stash(std::uint32_t layer,
+                                  std::uint32_t written,
+                                  std::uint32_t rank) noexcept {
+  if (core_ == nullptr) {
+    return stale("handle");
+  }
+  return core_->stash_view(id_, ticket_, layer, written, rank);
+}
+
 Status OpenRows::write_rows(PlaneKind plane,
                             std::uint32_t layer,
                             float const* source,
@@ -330,6 +339,21 @@ Result<StateView> Step::state(std::uint32_t item,
   return core_->state_view(known->id, ticket, layer, written, rank);
 }
 
+Result<StashView> Step::stash(std::uint32_t item,
+                              std::uint32_t layer,
+                              std::uint32_t written,
+                              std::uint32_t rank) noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->stash_view(known->id, ticket, layer, written, rank);
+}
+
 Result<bool> Step::drop_is_exact(std::uint32_t item) const noexcept {
   if (core_ == nullptr) {
     return stale("step");
@@ -512,6 +536,10 @@ Result<EntryId> Cache::deserialize(PrefixScope const& scope,
     return stale("cache");
   }
   return core_->deserialize(scope, bytes, stream);
+}
+
+Status Cache::set_rescan(Rescan function, void* context) noexcept {
+  return core_ == nullptr ? stale("cache") : core_->set_rescan(function, context);
 }
 
 Status Cache::close() noexcept {

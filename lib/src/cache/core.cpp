@@ -44,7 +44,7 @@ Status Core::create(Layout const& layout) noexcept {
       !viewed_.create(std::uint64_t{plan_.sequence_limit} * plan_.ranks * cells_) ||
       !steps_.create(plan_.step_records) || !free_steps_.create(plan_.step_records) ||
       !step_items_.create(std::uint64_t{plan_.step_records} * plan_.step_items) ||
-      !keeps_.create(plan_.step_items) ||
+      !keeps_.create(plan_.step_items) || !rescan_items_.create(plan_.step_items) ||
       !index_.create(plan_.first_entry, layout.capacity.entries, plan_.tokens)) {
     return out_of_memory();
   }

@@ -26,7 +26,15 @@ enum class OpenKind : std::uint8_t { kNone, kAppend, kRound };
   return mode == AppendMode::kInPlace ? planes::StateMode::kInPlace : planes::StateMode::kFresh;
 }
 [[nodiscard]] constexpr planes::StateMode state_mode(RoundKind kind) noexcept {
-  return kind == RoundKind::kInPlace ? planes::StateMode::kInPlace : planes::StateMode::kFresh;
+  switch (kind) {
+    case RoundKind::kColumns:
+      return planes::StateMode::kFresh;
+    case RoundKind::kInPlace:
+      return planes::StateMode::kInPlace;
+    case RoundKind::kRescan:
+      return planes::StateMode::kRescan;
+  }
+  return planes::StateMode::kFresh;
 }
 
 /// Bookkeeping of one sequence, planes apart.
@@ -136,6 +144,12 @@ class Core {
                                              std::uint32_t layer,
                                              std::uint32_t written,
                                              std::uint32_t rank) noexcept;
+  [[nodiscard]] Result<StashView> stash_view(HandleId id,
+                                             std::uint64_t ticket,
+                                             std::uint32_t layer,
+                                             std::uint32_t written,
+                                             std::uint32_t rank) noexcept;
+  [[nodiscard]] Status set_rescan(Rescan function, void* context) noexcept;
   /// Ends open handles of one ticket; the kept rows become visible, on all items or on none. Fills
   /// in what each item accepted.
   [[nodiscard]] Status finish(std::span<ItemKeep> items,
@@ -235,6 +249,15 @@ class Core {
   /// The items as begin takes them, in the memory of the next step's record. Errors: kExhausted.
   [[nodiscard]] Result<std::span<ItemRequest>> requests_of(
       std::span<StepItem const> items) noexcept;
+  [[nodiscard]] Status check_mode(planes::StateMode mode) const noexcept;
+  /// Has the kept rows of all rescan items turned into states, in slots that nothing sees yet.
+  [[nodiscard]] Status rescan(std::span<ItemKeep const> items, Stream stream) noexcept;
+  [[nodiscard]] RescanItem rescan_item(ItemKeep const& item,
+                                       std::uint32_t plane,
+                                       std::uint32_t rank) const noexcept;
+  [[nodiscard]] std::byte* stash_areas(std::uint32_t plane, std::uint32_t rank) const noexcept {
+    return memories_[device_of(plane, rank)].base + plan_.classes[plane].stash_offset;
+  }
   void taint(std::span<ItemKeep const> items) noexcept;
   [[nodiscard]] bool can_forget(std::uint32_t index) const noexcept;
   [[nodiscard]] Accepted accepted_of(SequenceRecord const& record,
@@ -320,10 +343,13 @@ class Core {
       viewed_;  // [sequence_limit, ranks, cells]: the engine writes through a view
   base::FixedArray<StepRecord> steps_;  // open steps
   base::FixedArray<std::uint32_t> free_steps_;
-  base::FixedArray<ItemRequest> step_items_;  // [steps, step_items]
-  base::FixedArray<ItemKeep> keeps_;          // [step_items], scratch of finish_step
-  prefix::Index index_;                       // keys of the prefix entries
-  std::uint64_t fingerprint_ = 0;             // of the layout, in the byte form
+  base::FixedArray<ItemRequest> step_items_;   // [steps, step_items]
+  base::FixedArray<ItemKeep> keeps_;           // [step_items], scratch of finish_step
+  base::FixedArray<RescanItem> rescan_items_;  // [step_items], scratch of finish
+  prefix::Index index_;                        // keys of the prefix entries
+  std::uint64_t fingerprint_ = 0;              // of the layout, in the byte form
+  Rescan rescan_ = nullptr;
+  void* rescan_context_ = nullptr;
   std::uint64_t next_ticket_ = 1;
   std::uint64_t handles_ = 0;
   std::uint32_t free_sequence_count_ = 0;

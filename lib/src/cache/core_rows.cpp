@@ -53,6 +53,9 @@ Status Core::check_items(std::span<ItemRequest const> items, bool is_step) noexc
     if (answer) {
       answer = check_rows(sequences_[item.id.index], item.kind, item.rows);
     }
+    if (answer) {
+      answer = check_mode(item.mode);
+    }
     if (answer && is_step && sequences_[item.id.index].ticket == next_ticket_ &&
         !HOLDFAST_MUTANT(kTwiceInStep)) {
       answer = invalid("sequence", "is in the step twice");
@@ -310,6 +313,9 @@ Result<StateView> Core::state_view(HandleId id,
   if (known == nullptr) {
     return invalid("layer", "has no recurrent state", layer);
   }
+  if (written != 0 && sequences_[id.index].mode == StateMode::kRescan) {
+    return invalid("written", "must be 0 in a rescan round: its rows are written through stash()");
+  }
   std::uint32_t& known_written = written_[cell(id.index, plane, layer_index, rank)];
   known_written = std::max(known_written, std::min(written, sequences_[id.index].rows));
   StateView view = plan_.state_views[known->first_state + layer_index];
@@ -447,6 +453,7 @@ Status Core::finish(std::span<ItemKeep> items, std::uint64_t ticket, Stream stre
     }
     item.accepted = accepted_of(sequences_[item.id.index], item.keep);
   }
+  HOLDFAST_TRY(rescan(items, stream));
   for (ItemKeep const& item : items) {
     if (Status const built = build_viewed_keys(item.id.index, item.accepted.committed, stream);
         !built) {

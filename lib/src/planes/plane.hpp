@@ -23,6 +23,7 @@ using storage::StepWork;
 enum class StateMode : std::uint8_t {
   kFresh,    // an append writes another slot, a round one column a row
   kInPlace,  // the slot that is read is written; of a round, and when it is shared, that is a copy
+  kRescan,   // of a round: inputs are stashed, and the kept ones make another slot in the end
 };
 
 /// What a begin asks of every plane.

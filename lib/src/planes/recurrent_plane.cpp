@@ -59,6 +59,8 @@ std::uint32_t RecurrentPlane::need(Owner owner, Opening const& opening) const no
       bool const shared = slots_.references(sequences_[owner.index].slot) > 1;
       return (opening.round ? opening.rows != 0 : shared) ? 1 : 0;
     }
+    case StateMode::kRescan:
+      return std::min(opening.rows, 1U);
   }
   return 0;
 }

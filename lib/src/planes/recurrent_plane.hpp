@@ -30,7 +30,8 @@ class RecurrentPlane {
   [[nodiscard]] std::uint32_t available() const noexcept { return slots_.free_count(); }
   /// Nothing: what in-place rows need of the slot that others may see, reserve copies.
   void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
-  /// One fresh slot for an append, one column a row for a round; in place one copy, or nothing.
+  /// One fresh slot for an append, one column a row for a round; in place one copy, or nothing; one
+  /// for a round that is rescanned.
   void reserve(Owner owner, Opening const& opening, StepWork& step) noexcept;
   /// False while an in-place append writes the one slot that the sequence has.
   [[nodiscard]] bool drop_is_exact(std::uint32_t sequence) const noexcept {

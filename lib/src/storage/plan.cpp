@@ -55,7 +55,9 @@ class Planner {
       HOLDFAST_TRY(size(plan_.classes[index]));
     }
     for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
-      plan_.classes[index].arena_offset += plan_.cleared_bytes(plan_.classes[index].stage);
+      std::uint64_t const cleared = plan_.cleared_bytes(plan_.classes[index].stage);
+      plan_.classes[index].arena_offset += cleared;
+      plan_.classes[index].stash_offset += cleared;
     }
     return size_steps();
   }
@@ -68,7 +70,7 @@ class Planner {
     if (!plan_.entries.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
         !plan_.layer_ids.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
         !plan_.states.create(layer_count) || !plan_.state_views.create(layer_count) ||
-        !plan_.stage_plans.create(layout_.stages)) {
+        !plan_.stash_views.create(layer_count) || !plan_.stage_plans.create(layout_.stages)) {
       return out_of_memory();
     }
     // Classes are ordered by kind, so that every derived plane follows what it is derived from.
@@ -123,7 +125,7 @@ class Planner {
     }
     ClassPlan& slots = plan_.classes[plan_.class_count - 1];
     StateInfo& state = plan_.states[plan_.state_count];
-    StateView& view = plan_.state_views[plan_.state_count++];
+    StateView& view = plan_.state_views[plan_.state_count];
     state = {.layer = layer_,
              .conv_offset = slots.page_bytes,
              .conv_elements = static_cast<std::uint32_t>(conv),
@@ -137,6 +139,14 @@ class Planner {
     view.d_k = known.d_k;
     view.d_v = known.d_v;
     slots.page_bytes += (conv + ssm) * kF32Bytes;
+    StashView& stash = plan_.stash_views[plan_.state_count++];
+    stash.layer_offset = slots.stash_row_bytes;
+    stash.row_bytes = known.stash_row_bytes;
+    slots.stash_row_bytes += known.stash_row_bytes;
+    if ((known.stash_row_bytes != 0) != plan_.has_stash()) {
+      return refuse(
+          layer_, "recurrent.stash_row_bytes", "must be given for all layers or for none");
+    }
     return {};
   }
 
@@ -229,6 +239,10 @@ class Planner {
     known.arena_offset = stage.arena_bytes;  // the tables of all classes come before it
     known.table_offset = plan_.record_bytes() + plan_.row_map_bytes() + stage.table_bytes;
     stage.arena_bytes += align_bytes(product(pages + 1, known.page_bytes));
+    known.stash_offset = stage.arena_bytes;
+    stage.arena_bytes +=
+        align_bytes(product(product(std::max(1U, capacity.largest_round), known.stash_row_bytes),
+                            plan_.sequence_limit));
     stage.table_bytes +=
         align_bytes(std::uint64_t{plan_.sequence_limit} * known.entries * sizeof(std::uint32_t));
     // Sixteen classes of at most 2^62 bytes each stay inside 64 bits only when every sum is looked

@@ -2,6 +2,7 @@
 // The plan of a layout: plane classes, slot layout and every byte count, computed once and checked.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <holdfast/cache.hpp>
@@ -45,11 +46,13 @@ struct ClassPlan {
   std::uint32_t key_width;     // for rings and pool keys
   std::uint32_t entries;       // table entries of one sequence
   std::uint32_t pages;  // arena size, the reserved page counted; slots for the recurrent class
-  std::uint32_t first_state;   // index into Plan::states, for the recurrent class
-  std::uint64_t strip_bytes;   // page_rows * row_bytes
-  std::uint64_t page_bytes;    // strips * strip_bytes; of one slot for the recurrent class
-  std::uint64_t table_offset;  // bytes, in the device memory of each rank
-  std::uint64_t arena_offset;  // bytes, likewise
+  std::uint32_t first_state;      // index into Plan::states, for the recurrent class
+  std::uint64_t stash_row_bytes;  // of one row, all layers; 0 without rescan
+  std::uint64_t strip_bytes;      // page_rows * row_bytes
+  std::uint64_t page_bytes;       // strips * strip_bytes; of one slot for the recurrent class
+  std::uint64_t table_offset;     // bytes, in the device memory of each rank
+  std::uint64_t arena_offset;     // bytes, likewise
+  std::uint64_t stash_offset;     // bytes, likewise: the stash areas, [sequence_limit]
 
   /// Elements of one part of a row.
   [[nodiscard]] std::uint32_t part_elements() const noexcept { return row_elements / parts; }
@@ -75,6 +78,7 @@ struct Plan {
   base::FixedArray<LayerEntry> entries;     // [layers, kPlaneKindCount]
   base::FixedArray<StateInfo> states;       // recurrent layers in slot order
   base::FixedArray<StateView> state_views;  // the same, shapes and offsets only
+  base::FixedArray<StashView> stash_views;  // the same
   std::uint32_t layer_count = 0;
   std::uint32_t state_count = 0;
   std::uint32_t sequence_limit = 0;  // the reserved one counted
@@ -107,6 +111,14 @@ struct Plan {
   /// The one allocation on each device of a stage: records, row map, tables, arenas.
   [[nodiscard]] std::uint64_t device_bytes(std::uint32_t stage) const noexcept {
     return cleared_bytes(stage) + stage_plans[stage].arena_bytes;
+  }
+  /// Whether rounds may stash inputs instead of states. One state says it for all.
+  [[nodiscard]] bool has_stash() const noexcept {
+    return state_count != 0 && stash_views[0].row_bytes != 0;
+  }
+  /// Bytes of one sequence's stash area.
+  [[nodiscard]] std::uint64_t stash_bytes(ClassPlan const& plan) const noexcept {
+    return std::max(1U, largest_round) * plan.stash_row_bytes;
   }
   [[nodiscard]] std::uint32_t device_count() const noexcept { return ranks * stages; }
   [[nodiscard]] std::span<std::uint32_t const> layers_of(ClassPlan const& plan) const noexcept {

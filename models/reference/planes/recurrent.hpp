@@ -12,7 +12,10 @@ struct RecurrentReference {
 
   template <typename Shape>
   static void read(Spec const& spec, Shape& shape) {
-    StateShape state{.heads = spec.heads, .d_k = spec.d_k, .d_v = spec.d_v};
+    StateShape state{.heads = spec.heads,
+                     .d_k = spec.d_k,
+                     .d_v = spec.d_v,
+                     .stash_row_bytes = spec.stash_row_bytes};
     for (std::uint32_t const segment : spec.conv_segments) {
       state.channels += segment;
       state.segments.push_back(segment);

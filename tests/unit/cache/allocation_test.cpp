@@ -76,6 +76,15 @@ class Writer {
     });
     states(round);
   }
+  /// The same of a rescan round.
+  void write_stash(Round& round, std::uint32_t rows) {
+    each([&](PlaneKind kind, std::uint32_t layer) {
+      return round.write(kind, layer, source_.data(), 0, rows);
+    });
+    for (StateInfo const& info : look_.states()) {
+      failures_ += round.stash(info.layer) ? 0U : 1U;
+    }
+  }
   void write(Append& append, std::uint32_t rows) {
     each([&](PlaneKind kind, std::uint32_t layer) {
       return append.write(kind, layer, source_.data(), rows);
@@ -149,6 +158,41 @@ TEST(Allocation, HundredThousandRoundsAllocateNothing) {
   EXPECT_EQ(heap_allocations() - heap_before, 0U);
   EXPECT_EQ(device.allocations - device_before, 0U);
   EXPECT_EQ(failures + writer.failures(), 0U);
+}
+
+TEST(Allocation, RescanRoundsAllocateNothing) {
+  WrappingDevice device;
+  auto cache = Cache::create(rescan_layout(), device);
+  ASSERT_TRUE(IsOk(cache));
+  std::uint64_t calls = 0;
+  auto const count = [](void* context, RescanCall const& /*call*/) noexcept {
+    ++*static_cast<std::uint64_t*>(context);
+    return Status{};
+  };
+  ASSERT_TRUE(IsOk(cache->set_rescan(count, &calls)));
+  auto sequence = cache->create_sequence();
+  auto start = sequence->snapshot();
+  ASSERT_TRUE(IsOk(start));
+  Writer writer{*cache};
+  std::uint64_t failures = 0;
+  std::uint64_t const heap_before = heap_allocations();
+  std::uint64_t const device_before = device.allocations;
+  for (std::uint32_t i = 0; i < 10'000; ++i) {
+    auto round = sequence->verify(4, {}, RoundKind::kRescan);
+    if (!round) {
+      ++failures;
+      break;
+    }
+    writer.write_stash(*round, 4);
+    failures += round->accept(i % 5) ? 0U : 1U;
+    if (*sequence->position() > 30) {
+      failures += sequence->rollback(*start) ? 0U : 1U;
+    }
+  }
+  EXPECT_EQ(heap_allocations() - heap_before, 0U);
+  EXPECT_EQ(device.allocations - device_before, 0U);
+  EXPECT_EQ(failures + writer.failures(), 0U);
+  EXPECT_EQ(calls, 8000U);
 }
 
 /// `blocks` times: attention, latent with indexer, two recurrent layers; rows as small as they get.

@@ -12,12 +12,15 @@ namespace holdfast {
 struct RecurrentSpec {
   std::vector<std::uint32_t> conv_segments;  ///< channels of each segment (q, k, v or x, B, C);
                                              ///< each divides over the ranks
-  std::uint32_t kernel = 0;  ///< conv kernel width; the window keeps kernel - 1 inputs
-  std::uint32_t heads = 0;   ///< ssm heads; divides over the ranks
-  std::uint32_t d_k = 0;     ///< elements
-  std::uint32_t d_v = 0;     ///< elements
+  std::uint32_t kernel = 0;           ///< conv kernel width; the window keeps kernel - 1 inputs
+  std::uint32_t heads = 0;            ///< ssm heads; divides over the ranks
+  std::uint32_t d_k = 0;              ///< elements
+  std::uint32_t d_v = 0;              ///< elements
+  std::uint32_t stash_row_bytes = 0;  ///< bytes of inputs that a rescan round stashes for a row, on
+                                      ///< each rank; 0 = no rescan rounds
 
   static constexpr char const* kName = "recurrent";
+  static constexpr std::uint32_t kStashAlignment = 16;  ///< bytes
   static constexpr PlaneTrait kPlanes[] = {{PlaneKind::kRecurrent, "recurrent", PlaneRule::kSlot}};
 
   template <typename Self, typename Visitor>
@@ -27,8 +30,15 @@ struct RecurrentSpec {
     visit.optional("recurrent.heads", self.heads);
     visit.optional("recurrent.d_k", self.d_k);
     visit.optional("recurrent.d_v", self.d_v);
+    visit.optional("recurrent.stash_row_bytes", self.stash_row_bytes);
   }
   [[nodiscard]] Status check(LayerRules const& rules) const noexcept {
+    if (stash_row_bytes % kStashAlignment != 0) {
+      return rules.refuse("recurrent.stash_row_bytes",
+                          "is not a multiple of the stash's alignment",
+                          stash_row_bytes,
+                          kStashAlignment);
+    }
     bool const has_conv = kernel != 0 || !conv_segments.empty();
     bool const has_ssm = heads != 0 || d_k != 0 || d_v != 0;
     if (!has_conv && !has_ssm) {
@@ -64,7 +74,8 @@ struct RecurrentSpec {
                           .window = channels == 0 ? 0 : kernel - 1,
                           .heads = heads,
                           .d_k = d_k,
-                          .d_v = d_v});
+                          .d_v = d_v,
+                          .stash_row_bytes = stash_row_bytes});
   }
 };
 

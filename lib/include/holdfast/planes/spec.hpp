@@ -81,6 +81,7 @@ struct StateDescription {
   std::uint32_t heads = 0;     ///< ssm [heads, d_k, d_v]
   std::uint32_t d_k = 0;
   std::uint32_t d_v = 0;
+  std::uint32_t stash_row_bytes = 0;  ///< on each rank; given for every state or for none
 };
 
 /// What a spec is checked against, and how it says no.
