@@ -56,7 +56,13 @@ void showValue(Move const& move, std::ostream& out) {  // NOLINT: RapidCheck's n
     out << " keep " << move.keep;
   }
   out << " piece " << move.piece << (move.view ? " view" : "")
-      << (move.mode == StateMode::kInPlace ? " in place" : "");
+      << (move.mode == StateMode::kInPlace  ? " in place"
+          : move.mode == StateMode::kRescan ? " rescan"
+                                            : "");
+}
+
+bool has_kind(model::Geometry const& geometry, StateMode kind) {
+  return kind != StateMode::kRescan || model::make_model_shape(geometry.layout).can_rescan();
 }
 
 rc::Gen<std::uint32_t> any_piece() {

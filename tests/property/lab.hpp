@@ -36,7 +36,11 @@ struct RoundKindName {
 inline constexpr RoundKindName kRoundKinds[] = {
     {StateMode::kFresh, "columns"},
     {StateMode::kInPlace, "in place"},
+    {StateMode::kRescan, "rescan"},
 };
+
+/// Whether caches of this geometry have rounds of this kind.
+bool has_kind(model::Geometry const& geometry, StateMode kind);
 
 /// What a law is tried on.
 struct Setting {

@@ -19,8 +19,13 @@ TEST_P(LawTest, Holds) {
   std::vector<model::Geometry> const geometries = geometries_of(law);
   ASSERT_FALSE(geometries.empty());
   int cases = 0;
+  std::uint32_t settings = 0;
   for (model::Geometry const& geometry : geometries) {
     for (RoundKindName const& kind : kRoundKinds) {
+      if (!has_kind(geometry, kind.mode)) {
+        continue;
+      }
+      ++settings;
       rc::detail::TestResult const result = examine(law, {geometry, kind.mode}, true);
       rc::detail::SuccessResult success;
       if (!result.match(success)) {
@@ -31,11 +36,8 @@ TEST_P(LawTest, Holds) {
       cases = success.numSuccess;
     }
   }
-  std::printf("law %s: %zu geometries x %zu kinds x %d cases\n",
-              law.name,
-              geometries.size(),
-              std::size(kRoundKinds),
-              cases);
+  std::printf(
+      "law %s: %u pairs of geometry and round kind x %d cases\n", law.name, settings, cases);
 }
 
 INSTANTIATE_TEST_SUITE_P(Laws, LawTest, testing::ValuesIn(all_laws()), [](auto const& law) {

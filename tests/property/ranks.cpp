@@ -30,6 +30,9 @@ Layout gathered(Layout layout) {
 model::ModelShape gathered_shape(Layout const& layout) {
   model::ModelShape shape = model::make_model_shape(layout);
   shape.ranks = shape.stages = 1;
+  for (model::StateShape& state : shape.states) {
+    state.stage = 0;
+  }
   return shape;
 }
 
