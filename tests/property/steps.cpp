@@ -55,19 +55,28 @@ void play_step(Lab& lab, std::vector<model::StepPart> const& parts, model::Write
   RC_ASSERT(got.value == keep);
 }
 
-/// The parts in another order, with padding between them.
+/// Puts an item anywhere among others.
+void put_anywhere(std::vector<model::StepPart>& parts, model::StepPart const& part) {
+  auto const at = *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(parts) + 1);
+  parts.insert(parts.begin() + at, part);
+}
+
+/// The parts with padding before, between and after them.
+std::vector<model::StepPart> with_padding(std::vector<model::StepPart> parts) {
+  auto const room = model::kStepItemLimit - static_cast<std::uint32_t>(parts.size());
+  auto const pads = *rc::gen::inRange<std::uint32_t>(0, room + 1);
+  for (std::uint32_t i = 0; i < pads; ++i) {
+    put_anywhere(parts,
+                 {.deed = model::StepDeed::kPad, .rows = *rc::gen::inRange<std::uint32_t>(1, 4)});
+  }
+  return parts;
+}
+
+/// The parts in any order.
 std::vector<model::StepPart> shuffled(std::vector<model::StepPart> const& parts) {
   std::vector<model::StepPart> mixed;
   for (model::StepPart const& part : parts) {
-    auto const at = *rc::gen::inRange<std::size_t>(0, mixed.size() + 1);
-    mixed.insert(mixed.begin() + static_cast<std::ptrdiff_t>(at), part);
-  }
-  auto const room = static_cast<std::uint32_t>(model::kStepItemLimit - parts.size());
-  auto const pads = *rc::gen::inRange<std::uint32_t>(0, room + 1);
-  for (std::uint32_t i = 0; i < pads; ++i) {
-    auto const at = *rc::gen::inRange<std::size_t>(0, mixed.size() + 1);
-    mixed.insert(mixed.begin() + static_cast<std::ptrdiff_t>(at),
-                 {.deed = model::StepDeed::kPad, .rows = *rc::gen::inRange<std::uint32_t>(1, 4)});
+    put_anywhere(mixed, part);
   }
   return mixed;
 }
@@ -84,7 +93,7 @@ void step_is_its_items(Setting const& setting) {
   Scene const scene = any_scene(setting);
   Lab lab{setting.geometry.layout};
   play_pasts(lab, scene);
-  play_step(lab, scene.parts, scene.style);
+  play_step(lab, with_padding(scene.parts), scene.style);
   Lab plain{setting.geometry.layout};
   play_pasts(plain, scene);
   for (auto part = scene.parts.rbegin(); part != scene.parts.rend(); ++part) {
@@ -102,7 +111,7 @@ void order_and_padding_are_nothing(Setting const& setting) {
   Scene const scene = any_scene(setting);
   Lab lab{setting.geometry.layout};
   play_pasts(lab, scene);
-  play_step(lab, shuffled(scene.parts), scene.style);
+  play_step(lab, with_padding(shuffled(scene.parts)), scene.style);
   Lab plain{setting.geometry.layout};
   play_pasts(plain, scene);
   play_step(plain, scene.parts, {});

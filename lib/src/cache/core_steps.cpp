@@ -123,8 +123,9 @@ Status Core::finish_step(HandleId step,
       return error;
     }
     if (!padding && !gone) {
+      std::uint32_t const kept = keep[HOLDFAST_MUTANT(kPaddingShiftsKeeps) ? live : i];
       keeps_[live++] = {
-          .id = items[i].id, .keep = keep[i], .item = static_cast<std::int32_t>(i), .accepted = {}};
+          .id = items[i].id, .keep = kept, .item = static_cast<std::int32_t>(i), .accepted = {}};
     }
   }
   HOLDFAST_TRY(finish(keeps_.span(0, live), record.ticket, stream));
