@@ -11,7 +11,7 @@
 namespace holdfast::test {
 namespace {
 
-constexpr int kCases = 300;
+constexpr int kCases = 200;
 
 constexpr Law kLaws[] = {
     {"accept_any_prefix",
