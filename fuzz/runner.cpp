@@ -512,7 +512,7 @@ void Runner::digest_visible(ProgramResult& result) {
         }
       }
     }
-    std::size_t const elements = model_.shape().state_elements / ranks;
+    std::size_t const elements = model_.shape().shard_state_elements;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       std::size_t const at = bytes_.size();
       bytes_.resize(at + elements);

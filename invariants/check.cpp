@@ -55,6 +55,13 @@ std::string no_page_text(Check const& check,
          describe_token(check.model, history.tokens[position]);
 }
 
+/// Whose held side state it is: its first element is the last token.
+std::string describe_held(model::Model const& model, float token) {
+  constexpr float kTokenLimit = 1U << 24U;  // exact in an f32
+  bool const is_token = token >= 0.0F && token < kTokenLimit;
+  return is_token ? describe_token(model, static_cast<model::Token>(token)) : "it is no token";
+}
+
 }  // namespace
 
 std::string name_of(model::SequenceName name) {
@@ -234,7 +241,7 @@ bool check_state(Check const& check,
   }
   static thread_local std::vector<float> got;
   static thread_local std::vector<float> shard;
-  got.resize(shape.state_elements / shape.ranks);
+  got.resize(shape.shard_state_elements);
   for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
     float const* want = history.state.data();
     if (shape.ranks != 1) {
@@ -245,7 +252,7 @@ bool check_state(Check const& check,
                    history.state.data() + shape.state_offsets[i],
                    shape.ranks,
                    rank,
-                   shard.data() + shape.state_offsets[i] / shape.ranks);
+                   shard.data() + shape.shard_offsets[i]);
       }
     }
     Status const read = check.inspection.read_state(holder, got, rank);
@@ -253,23 +260,30 @@ bool check_state(Check const& check,
       continue;
     }
     Violation violation{.id = id,
-                        .plane = "recurrent",
+                        .plane = holdfast::name_of(shape.states.front().kind),
                         .position = static_cast<std::int64_t>(history.tokens.size()),
                         .holder = name.text(),
                         .text = "there is no state to read"};
     for (std::uint32_t i = 0; read && i < shape.states.size(); ++i) {
       model::StateShape const& state = shape.states[i];
-      std::uint32_t const offset = shape.state_offsets[i] / shape.ranks;
-      std::uint32_t const elements = state.elements() / shape.ranks;
+      std::uint32_t const offset = shape.shard_offsets[i];
+      std::uint32_t const elements = shard_elements(state, shape.ranks);
       std::uint32_t const element = first_difference(got.data() + offset, want + offset, elements);
       if (element < elements) {
         bool const conv = element < state.conv_elements() / shape.ranks;
+        bool const held = state.kind == PlaneKind::kHeld;
+        char const* const what = held   ? "the held side state"
+                                 : conv ? "the conv window"
+                                        : "the ssm state";
+        violation.plane = holdfast::name_of(state.kind);
         violation.layer = state.layer;
-        violation.text = on_rank(conv ? "the conv window" : "the ssm state", shape.ranks, rank) +
-                         " is not that of the sequence's " + std::to_string(history.tokens.size()) +
-                         " accepted tokens: element " + std::to_string(element) + " is " +
-                         std::to_string(got[offset + element]) + ", must be " +
-                         std::to_string(want[offset + element]);
+        violation.text = on_rank(what, shape.ranks, rank) + " is not that of the sequence's " +
+                         std::to_string(history.tokens.size()) + " accepted tokens: element " +
+                         std::to_string(element) + " is " + std::to_string(got[offset + element]) +
+                         ", must be " + std::to_string(want[offset + element]);
+        if (held && element == 0) {
+          violation.text += "; " + describe_held(check.model, got[offset]);
+        }
         add_poison(report, got[offset + element], violation);
         break;
       }

@@ -47,12 +47,12 @@ void cheap(Check const& check, Report& report) {
 }  // namespace
 
 extern Invariant const kMovers;
-Invariant const kMovers{
-    "MOVERS",
-    "movers",
-    "whatever belongs to a plane (keys, ring rows, conv windows, ssm states) is in every movement "
-    "of it",
-    &cheap,
-    nullptr};
+Invariant const kMovers{"MOVERS",
+                        "movers",
+                        "whatever belongs to a plane (keys, ring rows, conv windows, ssm states, "
+                        "side state) is in every movement "
+                        "of it",
+                        &cheap,
+                        nullptr};
 
 }  // namespace holdfast::invariant

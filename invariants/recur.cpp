@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RECUR: the recurrent state equals the serial replay of the accepted tokens.
+// RECUR: recurrent and held side state equal the serial replay of the accepted tokens.
 #include "invariants/check.hpp"
 
 namespace holdfast::invariant {
@@ -38,10 +38,12 @@ void deep(Check const& check, Report& report) {
 }  // namespace
 
 extern Invariant const kRecur;
-Invariant const kRecur{"RECUR",
-                       "recurrence",
-                       "conv windows and ssm states equal the serial replay of the accepted tokens",
-                       &cheap,
-                       &deep};
+Invariant const kRecur{
+    "RECUR",
+    "recurrence",
+    "conv windows, ssm states and held side state equal the serial replay of the "
+    "accepted tokens",
+    &cheap,
+    &deep};
 
 }  // namespace holdfast::invariant

@@ -249,6 +249,7 @@ void for_each_piece(StateShape const& shape,
     split(segment * shape.window);
   }
   split(shape.heads * shape.d_k * shape.d_v);
+  piece(whole, shard, shape.held);  // every rank has all of it
 }
 
 /// The ssm state after `count` more tokens, row by row.
@@ -395,10 +396,10 @@ void make_key(PlaneShape const& ring,
   }
 }
 
-void advance_state(StateShape const& shape,
-                   std::span<Token const> tokens,
-                   float const* before,
-                   float* after) noexcept {
+void advance_recurrent(StateShape const& shape,
+                       std::span<Token const> tokens,
+                       float const* before,
+                       float* after) noexcept {
   std::uint32_t seeds[kTokenBlock];
   while (!tokens.empty()) {
     auto const count =
@@ -412,6 +413,25 @@ void advance_state(StateShape const& shape,
     tokens = tokens.subspan(count);
     before = after;
   }
+}
+
+void advance_held(StateShape const& shape,
+                  std::span<Token const> tokens,
+                  float const* before,
+                  float* after) noexcept {
+  constexpr std::uint32_t kClear = 2;  // the token and the position stand in the clear
+  float const clear[kClear] = {tokens.empty() ? before[0] : static_cast<float>(tokens.back()),
+                               shape.held > 1 ? before[1] + static_cast<float>(tokens.size()) : 0};
+  for (std::uint32_t element = kClear; element < shape.held; ++element) {
+    float value = before[element];
+    for (Token const token : tokens) {
+      std::uint32_t const seed = seed_of(shape.kind, shape.layer, token);
+      value =
+          0.75F * value + static_cast<float>(static_cast<std::int32_t>(scramble(seed, element)));
+    }
+    after[element] = value;
+  }
+  std::copy_n(clear, std::min(shape.held, kClear), after);
 }
 
 }  // namespace holdfast::model

@@ -37,9 +37,16 @@ struct PlaneShape {
   bool split = false;           // each rank holds its share of every part
 };
 
-/// Shape of the recurrent state of one layer: conv window [channels, window], then ssm [heads, d_k,
-/// d_v].
+/// What one layer has in a state slot: conv window [channels, window], then ssm [heads, d_k, d_v],
+/// or held side state.
 struct StateShape {
+  PlaneKind kind = PlaneKind::kRecurrent;
+  /// The state after some more tokens, in order: reads `before`, writes `after`; they may be the
+  /// same.
+  void (*advance)(StateShape const& shape,
+                  std::span<Token const> tokens,
+                  float const* before,
+                  float* after) noexcept = nullptr;
   std::uint32_t layer = 0;
   std::uint32_t stage = 0;
   std::uint32_t channels = 0;  // of all segments
@@ -50,10 +57,11 @@ struct StateShape {
   std::uint32_t d_k = 0;
   std::uint32_t d_v = 0;
   std::uint32_t stash_row_bytes = 0;  // of a rescan round, on each rank
+  std::uint32_t held = 0;             // elements
 
   [[nodiscard]] std::uint32_t conv_elements() const noexcept { return channels * window; }
   [[nodiscard]] std::uint32_t elements() const noexcept {
-    return conv_elements() + heads * d_k * d_v;
+    return conv_elements() + heads * d_k * d_v + held;
   }
 };
 
@@ -70,6 +78,12 @@ struct StateShape {
 [[nodiscard]] constexpr std::uint32_t shard_elements(PlaneShape const& shape,
                                                      std::uint32_t ranks) noexcept {
   return shape.split ? shape.elements / ranks : shape.elements;
+}
+
+/// Elements of a state that one rank holds: its share of windows and heads, all of the side state.
+[[nodiscard]] inline std::uint32_t shard_elements(StateShape const& shape,
+                                                  std::uint32_t ranks) noexcept {
+  return (shape.elements() - shape.held) / ranks + shape.held;
 }
 
 /// Copies what rank `rank` holds of a whole row; `out` may not overlap it.
@@ -112,11 +126,17 @@ void make_key(PlaneShape const& ring,
               std::uint32_t position,
               float* out) noexcept;
 
-/// The state after some more tokens, in order: reads `before`, writes `after`; they may be the
-/// same.
-void advance_state(StateShape const& shape,
-                   std::span<Token const> tokens,
-                   float const* before,
-                   float* after) noexcept;
+/// StateShape::advance of recurrent states.
+void advance_recurrent(StateShape const& shape,
+                       std::span<Token const> tokens,
+                       float const* before,
+                       float* after) noexcept;
+
+/// StateShape::advance of held side state: the last token, the position, then sums over all tokens
+/// that depend on their order.
+void advance_held(StateShape const& shape,
+                  std::span<Token const> tokens,
+                  float const* before,
+                  float* after) noexcept;
 
 }  // namespace holdfast::model

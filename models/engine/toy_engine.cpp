@@ -76,11 +76,11 @@ void make_rows(void const* raw) noexcept {
 
 Kernel const kRowsKernel{"toy.rows", sizeof(RowsParameters), &declare_rows, &make_rows};
 
-/// States of the layers of one stage on one rank over open rows [first, count): a round fills
+/// States of the slot parts of one stage on one rank over open rows [first, count): a round fills
 /// columns; anything else ends in write slot 0, which in place is the slot that is read.
 struct StateParameters {
   StateShape const* shapes;  // [layers]
-  StateView const* views;    // [layers]; one sequence and one slot arena
+  SlotPart const* parts;     // [layers]; one sequence and one slot arena
   Token const* tokens;       // [count], from open row 0 on
   std::uint32_t layers;
   std::uint32_t first;
@@ -91,31 +91,47 @@ struct StateParameters {
   bool again;  // in place: the state has advanced already, so start from the base
 };
 
-float* state_of(StateView const& view, std::uint32_t slot) noexcept {
-  return reinterpret_cast<float*>(view.slots + slot * view.slot_bytes + view.conv_offset);
+float* state_of(SlotPart const& part, std::uint32_t slot) noexcept {
+  return reinterpret_cast<float*>(part.slots + slot * part.slot_bytes + part.offset);
+}
+
+template <typename Handle>
+Result<SlotPart> part_of(Handle& handle,
+                         StateShape const& state,
+                         std::uint32_t written,
+                         std::uint32_t rank) noexcept {
+  if (state.kind == PlaneKind::kHeld) {
+    auto const view = handle.held(state.layer, written, rank);
+    HOLDFAST_TRY(view);
+    return SlotPart{view->slots, view->offset, view->sequence, view->slot_bytes, view->base_slot};
+  }
+  auto const view = handle.state(state.layer, written, rank);
+  HOLDFAST_TRY(view);
+  return SlotPart{
+      view->slots, view->conv_offset, view->sequence, view->slot_bytes, view->base_slot};
 }
 
 std::uint32_t first_slot(StateParameters const& parameters) noexcept {
-  return parameters.again ? parameters.views[0].base_slot : parameters.views[0].sequence->read_slot;
+  return parameters.again ? parameters.parts[0].base_slot : parameters.parts[0].sequence->read_slot;
 }
 
 void declare_states(void const* raw, AccessSink& sink) noexcept {
   auto const& parameters = *static_cast<StateParameters const*>(raw);
-  SequenceMirror const& mirror = *parameters.views[0].sequence;
+  SequenceMirror const& mirror = *parameters.parts[0].sequence;
   sink.read(&mirror, offsetof(SequenceMirror, write_slot));
-  // The layers' states lie one after the other in a slot.
+  // The parts lie one after the other in a slot.
   std::uint64_t bytes = 0;
   for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
-    bytes += parameters.shapes[layer].elements() / parameters.ranks * sizeof(float);
+    bytes += shard_elements(parameters.shapes[layer], parameters.ranks) * sizeof(float);
   }
-  sink.read(state_of(parameters.views[0], first_slot(parameters)), bytes);
+  sink.read(state_of(parameters.parts[0], first_slot(parameters)), bytes);
   std::uint32_t const first = parameters.columns ? parameters.first : 0;
   std::uint32_t const last = parameters.columns ? parameters.count : 1;
   if (first != 0) {
-    sink.read(state_of(parameters.views[0], mirror.write_slot[first - 1]), bytes);
+    sink.read(state_of(parameters.parts[0], mirror.write_slot[first - 1]), bytes);
   }
   for (std::uint32_t column = first; column < last; ++column) {
-    sink.write(state_of(parameters.views[0], mirror.write_slot[column]), bytes);
+    sink.write(state_of(parameters.parts[0], mirror.write_slot[column]), bytes);
   }
 }
 
@@ -128,13 +144,13 @@ void advance_shard(StateShape const& shape,
                    float const* before,
                    float* after) noexcept {
   if (ranks == 1) {
-    advance_state(shape, tokens, before, after);
+    shape.advance(shape, tokens, before, after);
     return;
   }
   static thread_local std::vector<float> whole;
   whole.assign(shape.elements(), 0.0F);
   put_shard(shape, before, ranks, rank, whole.data());
-  advance_state(shape, tokens, whole.data(), whole.data());
+  shape.advance(shape, tokens, whole.data(), whole.data());
   take_shard(shape, whole.data(), ranks, rank, after);
 }
 
@@ -147,12 +163,12 @@ void advance(StateParameters const& parameters,
                 parameters.ranks,
                 parameters.rank,
                 tokens,
-                state_of(parameters.views[layer], from),
-                state_of(parameters.views[layer], to));
+                state_of(parameters.parts[layer], from),
+                state_of(parameters.parts[layer], to));
 }
 
 void run_layer(StateParameters const& parameters, std::uint32_t layer) noexcept {
-  SequenceMirror const& mirror = *parameters.views[layer].sequence;
+  SequenceMirror const& mirror = *parameters.parts[layer].sequence;
   if (!parameters.columns) {
     advance(parameters,
             layer,
@@ -217,7 +233,7 @@ Kernel const kStashKernel{"toy.stash", sizeof(StashParameters), &declare_stash, 
 /// States of the layers of one stage on one rank after the kept rows of one rescan round.
 struct RescanParameters {
   StateShape const* shapes;  // [layers]
-  StateView const* views;    // [layers]; where a layer lies in a slot
+  SlotPart const* parts;     // [layers]; where a layer lies in a slot
   StashView const* stashes;  // [layers]; where it lies in a row
   RescanItem item;
   std::uint32_t layers;
@@ -245,8 +261,8 @@ void declare_rescan(void const* raw, AccessSink& sink) noexcept {
   auto const& parameters = *static_cast<RescanParameters const*>(raw);
   for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
     std::uint64_t const bytes =
-        parameters.shapes[layer].elements() / parameters.ranks * sizeof(float);
-    std::uint64_t const offset = parameters.views[layer].conv_offset;
+        shard_elements(parameters.shapes[layer], parameters.ranks) * sizeof(float);
+    std::uint64_t const offset = parameters.parts[layer].offset;
     sink.read(parameters.item.base + offset, bytes);
     for (std::uint32_t row = 0; row < parameters.item.keep; ++row) {
       sink.read(stash_row(parameters, layer, row), parameters.stashes[layer].row_bytes);
@@ -258,7 +274,7 @@ void declare_rescan(void const* raw, AccessSink& sink) noexcept {
 void run_rescan(void const* raw) noexcept {
   auto const& parameters = *static_cast<RescanParameters const*>(raw);
   for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
-    std::uint64_t const offset = parameters.views[layer].conv_offset;
+    std::uint64_t const offset = parameters.parts[layer].offset;
     auto const* before = reinterpret_cast<float const*>(parameters.item.base + offset);
     auto* const after = reinterpret_cast<float*>(parameters.item.fresh + offset);
     for (std::uint32_t row = 0; row < parameters.item.keep; ++row) {
@@ -287,7 +303,7 @@ bool is_round(StepRows const& handle) noexcept {
 ToyEngine::ToyEngine(ModelShape const& shape, Device& device)
     : shape_{shape},
       device_{device},
-      views_(shape.states.size()),
+      parts_(shape.states.size()),
       stash_views_(shape.states.size()) {
   std::uint32_t elements = 1;
   for (PlaneShape const& plane : shape.planes) {
@@ -387,12 +403,18 @@ Status ToyEngine::write_stash(Handle& handle,
                               std::uint32_t rank) noexcept {
   auto const layers = static_cast<std::uint32_t>(shape_.states.size());
   for (std::uint32_t i = 0; i < layers; ++i) {
-    auto const stash = handle.stash(shape_.states[i].layer, count, rank);
+    StateShape const& state = shape_.states[i];
+    auto const part = part_of(handle, state, 0, rank);
+    HOLDFAST_TRY(part);
+    parts_[i] = *part;
+    if (state.stash_row_bytes == 0) {
+      // Side state has no stash of its own: what the stage's recurrent layers stash will do.
+      stash_views_[i] = stash_views_[i - 1];
+      continue;
+    }
+    auto const stash = handle.stash(state.layer, count, rank);
     HOLDFAST_TRY(stash);
     stash_views_[i] = *stash;
-    auto const state = handle.state(shape_.states[i].layer, 0, rank);
-    HOLDFAST_TRY(state);
-    views_[i] = *state;
   }
   StashParameters const parameters{.views = stash_views_.data(),
                                    .tokens = reinterpret_cast<Token const*>(tokens_.base),
@@ -412,7 +434,7 @@ Status ToyEngine::rescan(void* engine, RescanCall const& call) noexcept {
   auto const first = begin - states.begin();
   for (RescanItem const& item : call.items) {
     RescanParameters const parameters{.shapes = states.data() + first,
-                                      .views = self.views_.data() + first,
+                                      .parts = self.parts_.data() + first,
                                       .stashes = self.stash_views_.data() + first,
                                       .item = item,
                                       .layers = static_cast<std::uint32_t>(end - begin),
@@ -431,19 +453,17 @@ Status ToyEngine::write_states(Handle& handle,
                                WriteStyle style) noexcept {
   auto const layers = static_cast<std::uint32_t>(shape_.states.size());
   for (std::uint32_t i = 0; i < layers; ++i) {
-    auto view = handle.state(shape_.states[i].layer, count, rank);
-    if (!view) {
-      return view.error();
-    }
-    views_[i] = *view;
+    auto part = part_of(handle, shape_.states[i], count, rank);
+    HOLDFAST_TRY(part);
+    parts_[i] = *part;
   }
-  // Layers of one stage share a slot, and a launch.
+  // The parts of one stage share a slot, and a launch.
   for (std::uint32_t begin = 0, end = 0; begin < layers; begin = end) {
-    while (end < layers && views_[end].slots == views_[begin].slots) {
+    while (end < layers && parts_[end].sequence == parts_[begin].sequence) {
       ++end;
     }
     StateParameters const parameters{.shapes = shape_.states.data() + begin,
-                                     .views = views_.data() + begin,
+                                     .parts = parts_.data() + begin,
                                      .tokens = reinterpret_cast<Token const*>(tokens_.base),
                                      .layers = end - begin,
                                      .first = first,

@@ -38,6 +38,18 @@ struct StepRows {
   Result<StashView> stash(std::uint32_t layer, std::uint32_t written, std::uint32_t rank) noexcept {
     return step.stash(item, layer, written, rank);
   }
+  Result<HeldView> held(std::uint32_t layer, std::uint32_t written, std::uint32_t rank) noexcept {
+    return step.held(item, layer, written, rank);
+  }
+};
+
+/// Where one layer's part of the slots lies.
+struct SlotPart {
+  std::byte* slots = nullptr;
+  std::uint64_t offset = 0;  // in a slot, bytes
+  SequenceMirror const* sequence = nullptr;
+  std::uint64_t slot_bytes = 0;
+  std::uint32_t base_slot = 0;
 };
 
 /// Writes rows; keeps no state of its own between calls but its staging memory.
@@ -91,8 +103,8 @@ class ToyEngine {
   Device& device_;
   Memory staging_{};
   Memory tokens_{};
-  std::vector<StateView> views_;        // [states]
-  std::vector<StashView> stash_views_;  // [states]
+  std::vector<SlotPart> parts_;         // [states]
+  std::vector<StashView> stash_views_;  // [states]; of side state, its stage's first
 };
 
 }  // namespace holdfast::model

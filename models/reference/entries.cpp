@@ -17,7 +17,8 @@ std::vector<Token> Model::prompt(PrefixQuery const& query) const {
 }
 
 std::uint64_t Model::payload_bytes(ModelEntry const& entry) const noexcept {
-  std::uint64_t bytes = shape_.state_elements * sizeof(float);
+  // Side state is there once for each rank.
+  std::uint64_t bytes = std::uint64_t{shape_.ranks} * shape_.shard_state_elements * sizeof(float);
   for (std::uint32_t index = 0; index < shape_.planes.size(); ++index) {
     PlaneShape const& plane = shape_.planes[index];
     RowRange const rows = AllReferences::find(plane.kind)->rows(plane, view(entry.history, index));

@@ -4,6 +4,7 @@
 // For exhaustion it gives a bound - what fits must succeed - and adopts the outcome beyond it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <holdfast/layout.hpp>
@@ -27,6 +28,8 @@ struct ModelShape {
   std::vector<StateShape> states;
   std::vector<std::uint32_t> state_offsets;  // in elements, by state
   std::uint32_t state_elements = 0;
+  std::vector<std::uint32_t> shard_offsets;  // the same in what one rank holds
+  std::uint32_t shard_state_elements = 0;
   struct Ring {
     std::uint32_t pool;
     std::uint32_t rows;
@@ -39,7 +42,9 @@ struct ModelShape {
 
   /// Whether a round may be rescanned; without states that means nothing.
   [[nodiscard]] bool can_rescan() const noexcept {
-    return states.empty() || states.front().stash_row_bytes != 0;
+    return states.empty() || std::any_of(states.begin(), states.end(), [](auto const& state) {
+             return state.stash_row_bytes != 0;
+           });
   }
   /// Index in `planes`; UINT32_MAX when the layer has no such plane.
   [[nodiscard]] std::uint32_t find(PlaneKind kind, std::uint32_t layer) const noexcept;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/reference/planes/attention_kv.hpp"
+#include "models/reference/planes/held.hpp"
 #include "models/reference/planes/indexer.hpp"
 #include "models/reference/planes/latent.hpp"
 #include "models/reference/planes/recurrent.hpp"
@@ -42,7 +43,10 @@ struct ReferenceList {
   }
 };
 
-using AllReferences =
-    ReferenceList<AttentionKvReference, LatentReference, IndexerReference, RecurrentReference>;
+using AllReferences = ReferenceList<AttentionKvReference,
+                                    LatentReference,
+                                    IndexerReference,
+                                    RecurrentReference,
+                                    HeldReference>;
 
 }  // namespace holdfast::model

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layout as the model reads it.
+#include <algorithm>
+#include <utility>
+
 #include "models/input_error.hpp"
 #include "models/reference/model.hpp"
 
@@ -27,8 +30,6 @@ struct LayerShape {
     state.stage = stage;
     state.groups = shape.ranks;
     shape.states.push_back(state);
-    shape.state_offsets.push_back(shape.state_elements);
-    shape.state_elements += state.elements();
   }
   [[nodiscard]] std::uint32_t ring_of(PlaneShape const& plane) const {
     std::uint32_t ring = 0;
@@ -68,6 +69,23 @@ ModelShape make_model_shape(Layout const& layout) {
       LayerShape owner{shape, layer, layout.layers[layer].stage};
       std::visit([&](auto const& known) { AllReferences::read(known, owner); }, spec);
     }
+  }
+  // The slot of a stage has the parts of one kind after the other, each in the order of the layers.
+  auto const place = [](StateShape const& state) { return std::pair{state.stage, state.kind}; };
+  std::stable_sort(shape.states.begin(),
+                   shape.states.end(),
+                   [&](StateShape const& a, StateShape const& b) { return place(a) < place(b); });
+  for (std::size_t i = 0; i < shape.states.size(); ++i) {
+    bool const is_first = i == 0 || shape.states[i - 1].stage != shape.states[i].stage;
+    if (is_first && shape.states[i].stash_row_bytes == 0 && shape.can_rescan()) {
+      throw InputError("layout: a stage whose states stash nothing is not modelled beside others");
+    }
+  }
+  for (StateShape const& state : shape.states) {
+    shape.state_offsets.push_back(shape.state_elements);
+    shape.state_elements += state.elements();
+    shape.shard_offsets.push_back(shape.shard_state_elements);
+    shape.shard_state_elements += shard_elements(state, shape.ranks);
   }
   return shape;
 }

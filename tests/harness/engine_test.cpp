@@ -26,7 +26,7 @@ std::vector<float> row_of(PlaneShape const& shape, Token token, std::uint32_t po
 std::vector<float> state_after(StateShape const& shape, std::vector<Token> const& tokens) {
   std::vector<float> state(shape.elements(), 0.0F);
   for (Token const token : tokens) {
-    advance_state(shape, {&token, 1}, state.data(), state.data());
+    advance_recurrent(shape, {&token, 1}, state.data(), state.data());
   }
   return state;
 }
@@ -221,8 +221,8 @@ TEST(EngineState, AStaleWindowSpoilsTheSsmState) {
   std::vector<float> const older = state_after(kState, {1, 2, 3, 4});
   std::copy_n(older.begin(), kState.conv_elements(), bad.begin());
   Token const next = 6;
-  advance_state(kState, {&next, 1}, good.data(), good.data());
-  advance_state(kState, {&next, 1}, bad.data(), bad.data());
+  advance_recurrent(kState, {&next, 1}, good.data(), good.data());
+  advance_recurrent(kState, {&next, 1}, bad.data(), bad.data());
   std::uint32_t const ssm = kState.elements() - kState.conv_elements();
   EXPECT_GE(differing(good, bad, kState.conv_elements(), kState.elements()), ssm / 2);
 }
@@ -236,8 +236,8 @@ TEST(EngineState, InPlaceAndOutOfPlaceAgree) {
     std::vector<float> before = in_place;
     for (Token token = 1; token < 20; ++token) {
       std::vector<float> after(shape.elements(), -1.0F);
-      advance_state(shape, {&token, 1}, before.data(), after.data());
-      advance_state(shape, {&token, 1}, in_place.data(), in_place.data());
+      advance_recurrent(shape, {&token, 1}, before.data(), after.data());
+      advance_recurrent(shape, {&token, 1}, in_place.data(), in_place.data());
       EXPECT_EQ(after, in_place);
       before = after;
     }

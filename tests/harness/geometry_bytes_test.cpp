@@ -82,10 +82,11 @@ constexpr Figures kFigures[] = {
     {"qwen3.6-mini", 3 * 432, 64},
     {"tiny", 2 * 544, 64 + 64, 4, 16, 32},
     {"tiny-formats", 0, 2 * 48 + 30 + 60 + 30, 4, 16, 32},
-    {"tiny-ranks", 2 * 448, 2 * 64 + 64, 4, 16, 32},
+    {"tiny-held", 4 * (5 + 2), 32 + 32},
+    {"tiny-ranks", 2 * 448 + 2 * 4 * (3 + 2), 2 * 64 + 64, 4, 16, 32},
     {"tiny-ring", 0, 32 + 2 * 32, 4, 2 * 16, 2 * 32},
     {"tiny-rows", 0, 2 * 64 + 2 * 64, 4, 2 * 16, 2 * 32},
-    {"tiny-tight", 544, 32 + 32, 2, 16, 32},
+    {"tiny-tight", 544 + 4 * 3, 32 + 32, 2, 16, 32},
 };
 
 // Quantized rows as they will be: 34 bytes for 32 keys in q8_0 and 24 for 32 values in q5_1.

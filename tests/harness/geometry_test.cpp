@@ -64,7 +64,7 @@ std::string pattern(Layout const& layout) {
     letters += letters.empty() ? "" : " ";
     letters += layer.planes.empty() ? "-" : "";
     for (PlaneSpec const& plane : layer.planes) {
-      letters += "KLIR"[plane.index()];
+      letters += "KLIRH"[plane.index()];
     }
   }
   return letters;
@@ -116,6 +116,7 @@ TEST(Geometry, TheDefaultOnesAreSmallAndLackNothing) {
                                       "qwen3.5-mini",
                                       "tiny",
                                       "tiny-formats",
+                                      "tiny-held",
                                       "tiny-ranks",
                                       "tiny-ring",
                                       "tiny-rows",
@@ -213,10 +214,11 @@ TEST(Geometry, BuiltInOnesKeepThePatternOfTheirModel) {
       {"qwen3.6-mini", "R R R K -"},
       {"tiny", "R K LI R"},
       {"tiny-formats", "K K LI L L"},
-      {"tiny-ranks", "R K LI K R"},
+      {"tiny-held", "KH - H K"},
+      {"tiny-ranks", "R KH LI K RH"},
       {"tiny-ring", "LI - K LI"},
       {"tiny-rows", "K LI K LI"},
-      {"tiny-tight", "R LI - K"}};
+      {"tiny-tight", "RH LI - K"}};
   std::vector<std::string> written;
   for (auto const& [name, layers] : patterns) {
     EXPECT_EQ(pattern(read_geometry(name).layout), layers) << name;
@@ -224,6 +226,25 @@ TEST(Geometry, BuiltInOnesKeepThePatternOfTheirModel) {
   }
   std::sort(written.begin(), written.end());
   EXPECT_EQ(written, built_in_geometry_names());
+}
+
+// A kind that no run meets is a kind that no invariant looks at.
+TEST(Geometry, BuiltInOnesHaveEveryPlaneKind) {
+  bool met[kPlaneKindCount] = {};
+  for (std::string const& name : built_in_geometry_names()) {
+    for (Layer const& layer : read_geometry(name).layout.layers) {
+      for (PlaneSpec const& spec : layer.planes) {
+        std::visit(
+            [&](auto const& known) {
+              known.describe([&](auto const& plane) { met[static_cast<int>(plane.kind)] = true; });
+            },
+            spec);
+      }
+    }
+  }
+  for (std::uint32_t kind = 0; kind < kPlaneKindCount; ++kind) {
+    EXPECT_TRUE(met[kind]) << "no built-in geometry has " << name_of(static_cast<PlaneKind>(kind));
+  }
 }
 
 TEST(Geometry, ReadsEveryField) {
@@ -401,7 +422,7 @@ TEST(Geometry, RefusesNumbersThatAreNoSizes) {
 }
 
 TEST(Geometry, RefusesUnknownKinds) {
-  std::string const end = "; known: attention_kv, latent, indexer, recurrent";
+  std::string const end = "; known: attention_kv, latent, indexer, recurrent, held";
   EXPECT_EQ(
       refusal(with("\"latent\"", "\"sliding\"")),
       "x.json: layers[1].planes[1].kind: layer 2 has a plane of unknown kind \"sliding\"" + end);

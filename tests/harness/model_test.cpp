@@ -222,7 +222,7 @@ TEST(ModelState, IsTheReplayOfTheAcceptedTokens) {
   for (Token const token : {1U, 2U, 3U}) {
     for (std::uint32_t i = 0; i < shape.states.size(); ++i) {
       float* const state = want.data() + shape.state_offsets[i];
-      advance_state(shape.states[i], {&token, 1}, state, state);
+      shape.states[i].advance(shape.states[i], {&token, 1}, state, state);
     }
   }
   EXPECT_EQ(model.history(model.sequence(kS0)).state, want);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <ostream>
 
 namespace holdfast::test {
@@ -169,7 +170,7 @@ Lab::Lab(Layout const& layout, model::ModelShape shape)
     places_.push_back(place_of(plane.kind, plane.layer));
   }
   for (model::StateShape const& state : shape_.states) {
-    state_places_.push_back(place_of(PlaneKind::kRecurrent, state.layer));
+    state_places_.push_back(place_of(state.kind, state.layer));
   }
 }
 
@@ -178,7 +179,8 @@ Lab::Place Lab::place_of(PlaneKind kind, std::uint32_t layer) const {
   for (std::uint32_t plane = 0; plane < look.plane_count(); ++plane) {
     PlaneInfo const info = look.plane(plane);
     auto const found = std::find(info.layers.begin(), info.layers.end(), layer);
-    if (info.kind == kind && found != info.layers.end()) {
+    bool const is_slot = info.page_rows == 0 && rule_of(kind) == PlaneRule::kSlot;
+    if ((info.kind == kind || is_slot) && found != info.layers.end()) {
       return {plane,
               static_cast<std::uint32_t>(found - info.layers.begin()),
               info.row_elements,
@@ -281,19 +283,25 @@ void Lab::read_rows(Holder holder, std::uint32_t index, Visible& seen) {
 void Lab::read_states(Holder holder, Visible& seen) {
   Inspection const look = system_.inspect();
   whole_.assign(shape_.state_elements, 0.0F);
-  shard_.resize(shape_.state_elements / shape_.ranks);
+  shard_.resize(shape_.shard_state_elements);
   for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
     RC_ASSERT(bool(look.read_state(holder, shard_, rank)));
     for (std::uint32_t i = 0; i < shape_.states.size(); ++i) {
       std::uint32_t const offset = shape_.state_offsets[i];
       model::put_shard(shape_.states[i],
-                       shard_.data() + offset / shape_.ranks,
+                       shard_.data() + shape_.shard_offsets[i],
                        shape_.ranks,
                        rank,
                        whole_.data() + offset);
     }
   }
-  for (std::uint32_t i = 0; i < shape_.states.size(); ++i) {
+  // By layer, whatever their order in the slots, which is another on several stages.
+  std::vector<std::uint32_t> order(shape_.states.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return shape_.states[a].layer < shape_.states[b].layer;
+  });
+  for (std::uint32_t const i : order) {
     seen.begin("state", shape_.states[i].layer);
     seen.bits.push_back(look.state(holder, state_places_[i].plane).length);
     auto const own =

@@ -28,10 +28,12 @@ Layout gathered(Layout layout) {
 
 /// Rows and states on one device, with the groups and shares of the many.
 model::ModelShape gathered_shape(Layout const& layout) {
-  model::ModelShape shape = model::make_model_shape(layout);
-  shape.ranks = shape.stages = 1;
+  model::ModelShape shape = model::make_model_shape(gathered(layout));
+  for (model::PlaneShape& plane : shape.planes) {
+    plane.shares = plane.split ? layout.ranks : 1;
+  }
   for (model::StateShape& state : shape.states) {
-    state.stage = 0;
+    state.groups = layout.ranks;
   }
   return shape;
 }

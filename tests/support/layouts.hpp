@@ -50,10 +50,16 @@ inline Layout latent_layout() {
                        {{LatentSpec{.width = 3}, small_indexer()}}});
 }
 
-/// All five plane kinds.
+/// Held side state without any recurrent layer.
+inline Layout held_layout() {
+  return small_layout(
+      {{{small_attention(), HeldSpec{.elements = 3}}}, {{HeldSpec{.elements = 1}}}});
+}
+
+/// All plane kinds.
 inline Layout hybrid_layout() {
   return small_layout({{{small_attention()}},
-                       {{small_recurrent()}},
+                       {{small_recurrent(), HeldSpec{.elements = 2}}},
                        {{LatentSpec{.width = 3}, small_indexer()}},
                        {{RecurrentSpec{.conv_segments = {}, .heads = 2, .d_k = 1, .d_v = 3}}},
                        {{LatentSpec{.width = 3}, small_indexer(), small_attention()}}});

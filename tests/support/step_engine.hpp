@@ -65,6 +65,7 @@ class ItemRows {
     return step_.rows(item_, plane, layer);
   }
   Result<StateView> state(std::uint32_t layer) { return step_.state(item_, layer); }
+  Result<HeldView> held(std::uint32_t layer) { return step_.held(item_, layer); }
 
  private:
   Step& step_;

@@ -146,6 +146,10 @@ class ToyEngine {
   template <typename Open>
   void write_states(Open& open, History const& tokens, bool is_round) const {
     for (StateInfo const& info : cache_->inspect().states()) {
+      if (info.kind == PlaneKind::kHeld) {
+        write_held(open, info, tokens, is_round);
+        continue;
+      }
       auto const view = open.state(info.layer);
       ASSERT_TRUE(IsOk(view));
       std::byte const* const from = view->slots + view->sequence->read_slot * view->slot_bytes;
@@ -160,6 +164,23 @@ class ToyEngine {
           write_floats(to + view->conv_offset, conv);
           write_floats(to + view->ssm_offset, ssm);
         }
+      }
+    }
+  }
+
+  /// Folds as in the states.
+  template <typename Open>
+  void write_held(Open& open, StateInfo const& info, History const& tokens, bool is_round) const {
+    auto const view = open.held(info.layer);
+    ASSERT_TRUE(IsOk(view));
+    ASSERT_EQ(view->elements, info.held_elements);
+    std::byte* const base = view->slots + view->offset;
+    auto held = read(base + view->sequence->read_slot * view->slot_bytes, info.held_elements);
+    for (std::uint32_t i = 0; i < tokens.size(); ++i) {
+      advance(held, info.layer + 2, tokens[i]);
+      if (is_round || i + 1 == tokens.size()) {
+        std::uint32_t const slot = (&view->sequence->write_slot[0])[is_round ? i : 0];
+        write_floats(base + slot * view->slot_bytes, held);
       }
     }
   }
@@ -296,10 +317,15 @@ class ToyEngine {
     for (StateInfo const& info : look.states()) {
       std::vector<float> conv(info.conv_elements);
       std::vector<float> ssm(info.ssm_elements);
+      std::vector<float> held(info.held_elements);
       for (std::uint32_t const token : history) {
         advance(conv, info.layer, token);
         advance(ssm, info.layer + 1, token);
+        advance(held, info.layer + 2, token);
       }
+      auto const held_at =
+          found.begin() + static_cast<std::ptrdiff_t>(info.held_offset / sizeof(float));
+      EXPECT_TRUE(std::equal(held.begin(), held.end(), held_at)) << "held of layer " << info.layer;
       auto const conv_at =
           found.begin() + static_cast<std::ptrdiff_t>(info.conv_offset / sizeof(float));
       auto const ssm_at =

@@ -95,8 +95,9 @@ struct StashView {
 /// One state that a Rescan makes: that after `keep` rows from `base` on. Addresses are those of
 /// one device; layers lie in the slots as StateView says, and in the stash as StashView says.
 struct RescanItem {
-  std::byte const* base = nullptr;   ///< slot with the state that the round started from
-  std::byte* fresh = nullptr;        ///< slot to write, whole; its contents are undefined
+  std::byte const* base = nullptr;  ///< slot with the state that the round started from
+  std::byte* fresh = nullptr;  ///< slot to write; at first its held side state is the base's, and
+                               ///< the rest undefined
   std::byte const* stash = nullptr;  ///< area of the sequence, from row 0 of the round on
   std::uint32_t keep = 0;            ///< rows, at least 1
 };
@@ -128,6 +129,19 @@ enum class RoundKind : std::uint8_t {
   kInPlace,  ///< one copy of the base, made at begin, is written in place; accepting fewer than all
              ///< rows goes back to the base and leaves the kept rows to be appended again
   kRescan,   ///< one slot; inputs are stashed, and finish has the kept ones turned into the state
+};
+
+/// Where the held side state of one layer lies: [elements] of 4 bytes at `slots + s * slot_bytes +
+/// offset` of slot s. Read slot and write slots are those of the recurrent state, in `sequence`;
+/// what a layer has at the read slot must be written, changed or not, to every write slot. In a rescan
+/// round it is not: the Rescan finds the base's in the fresh slot, and makes it what it must be.
+struct HeldView {
+  std::byte* slots = nullptr;                ///< device, base of the slot arena
+  SequenceMirror const* sequence = nullptr;  ///< device
+  std::uint64_t slot_bytes = 0;
+  std::uint64_t offset = 0;  ///< bytes
+  std::uint32_t elements = 0;
+  std::uint32_t base_slot = 0;  ///< as StateView::base_slot
 };
 
 /// How a handle names its sequence or snapshot: an index and the generation that tells reuse.
@@ -191,6 +205,10 @@ class OpenRows : public HandleBase {
   Result<StashView> stash(std::uint32_t layer,
                           std::uint32_t written = UINT32_MAX,
                           std::uint32_t rank = 0) noexcept;
+  /// Where the held side state of `layer` lies; `written` as in state(). Errors: as rows().
+  Result<HeldView> held(std::uint32_t layer,
+                        std::uint32_t written = UINT32_MAX,
+                        std::uint32_t rank = 0) noexcept;
 
  protected:
   OpenRows() noexcept = default;
@@ -402,6 +420,11 @@ class Step : public detail::HandleBase {
                           std::uint32_t layer,
                           std::uint32_t written = UINT32_MAX,
                           std::uint32_t rank = 0) noexcept;
+  /// As Append::held, for one item.
+  Result<HeldView> held(std::uint32_t item,
+                        std::uint32_t layer,
+                        std::uint32_t written = UINT32_MAX,
+                        std::uint32_t rank = 0) noexcept;
   /// As Append::drop_is_exact, for one item; true for rounds.
   Result<bool> drop_is_exact(std::uint32_t item) const noexcept;
   /// Device array [rows of the step, padding counted] u32: the sequence index of each row, 0 for

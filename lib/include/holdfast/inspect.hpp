@@ -27,11 +27,12 @@ struct Holder {
   std::uint32_t index = 0;
 };
 
-/// One plane class: the layers of one plane kind and shape in one stage, as one rank holds them.
+/// One plane class: the layers of one plane kind and shape in one stage, as one rank holds them; the
+/// slots of a stage, whose parts are of several kinds, are one class under the first of them.
 struct PlaneInfo {
   PlaneKind kind = PlaneKind::kAttentionKv;
   char const* name = "";
-  std::span<std::uint32_t const> layers;  ///< model layers, ascending
+  std::span<std::uint32_t const> layers;  ///< model layers, ascending; of slots, of each part
   std::uint32_t unit_tokens = 1;          ///< tokens that one row stands for (pool for pool keys)
   std::uint32_t row_elements = 0;         ///< elements of one row of one layer
   std::uint32_t parts = 1;                ///< separately stored parts of a row
@@ -48,13 +49,16 @@ struct PlaneInfo {
   bool split = false;  ///< each rank holds its share of every part; else all of it
 };
 
-/// Recurrent state of one layer inside a slot.
+/// What one layer has in a slot: recurrent state, or held side state.
 struct StateInfo {
+  PlaneKind kind = PlaneKind::kRecurrent;
   std::uint32_t layer = 0;
   std::uint64_t conv_offset = 0;  ///< bytes
   std::uint32_t conv_elements = 0;
   std::uint64_t ssm_offset = 0;  ///< bytes
   std::uint32_t ssm_elements = 0;
+  std::uint64_t held_offset = 0;  ///< bytes
+  std::uint32_t held_elements = 0;
 };
 
 /// What one plane knows of one holder.
@@ -64,7 +68,7 @@ struct PlaneState {
   std::uint32_t lo = 0;         ///< first resident row of a tail ring
   std::uint32_t pages = 0;      ///< pages in the table (rings: table entries)
   std::uint32_t chunks = 0;     ///< chunks of the table (rings: 0)
-  std::uint32_t slot = 0;       ///< state slot, for recurrent planes
+  std::uint32_t slot = 0;       ///< state slot, for the plane that has slots
   std::uint32_t read_slot = 0;  ///< that kernels read now: `slot`, or its copy in place
   friend bool operator==(PlaneState const&, PlaneState const&) = default;
 };
@@ -104,8 +108,8 @@ class Inspection {
 
   [[nodiscard]] std::uint32_t plane_count() const noexcept;
   [[nodiscard]] PlaneInfo plane(std::uint32_t plane) const noexcept;
-  /// Layers of the recurrent planes, in slot order; empty without one. Offsets are from the start
-  /// of the slot of their stage.
+  /// Parts of the state slots, in order; empty without one. Offsets are from the start of the slot
+  /// of their stage.
   [[nodiscard]] std::span<StateInfo const> states() const noexcept;
 
   /// One past the largest index; index 0 is reserved.

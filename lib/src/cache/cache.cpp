@@ -58,6 +58,15 @@ Result<StashView> OpenRows::stash(std::uint32_t layer,
   return core_->stash_view(id_, ticket_, layer, written, rank);
 }
 
+Result<HeldView> OpenRows::held(std::uint32_t layer,
+                                std::uint32_t written,
+                                std::uint32_t rank) noexcept {
+  if (core_ == nullptr) {
+    return stale("handle");
+  }
+  return core_->held_view(id_, ticket_, layer, written, rank);
+}
+
 Status OpenRows::write_rows(PlaneKind plane,
                             std::uint32_t layer,
                             float const* source,
@@ -337,6 +346,21 @@ Result<StateView> Step::state(std::uint32_t item,
     return known.error();
   }
   return core_->state_view(known->id, ticket, layer, written, rank);
+}
+
+Result<HeldView> Step::held(std::uint32_t item,
+                            std::uint32_t layer,
+                            std::uint32_t written,
+                            std::uint32_t rank) noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->held_view(known->id, ticket, layer, written, rank);
 }
 
 Result<StashView> Step::stash(std::uint32_t item,

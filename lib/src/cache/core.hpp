@@ -150,6 +150,11 @@ class Core {
                                              std::uint32_t written,
                                              std::uint32_t rank) noexcept;
   [[nodiscard]] Status set_rescan(Rescan function, void* context) noexcept;
+  [[nodiscard]] Result<HeldView> held_view(HandleId id,
+                                           std::uint64_t ticket,
+                                           std::uint32_t layer,
+                                           std::uint32_t written,
+                                           std::uint32_t rank) noexcept;
   /// Ends open handles of one ticket; the kept rows become visible, on all items or on none. Fills
   /// in what each item accepted.
   [[nodiscard]] Status finish(std::span<ItemKeep> items,
@@ -313,6 +318,20 @@ class Core {
                                       std::uint32_t ring_index,
                                       std::uint32_t rank,
                                       Stream stream) noexcept;
+  /// What a layer has in the slots of one rank.
+  struct SlotPart {
+    std::uint32_t state;  // index into Plan::states
+    std::uint32_t base_slot;
+    std::byte* slots;
+    SequenceMirror const* sequence;
+    std::uint64_t slot_bytes;
+  };
+  /// The part then counts as written for the open rows below `written`.
+  [[nodiscard]] Result<SlotPart> slot_part(HandleId id,
+                                           PlaneKind kind,
+                                           std::uint32_t layer,
+                                           std::uint32_t written,
+                                           std::uint32_t rank) noexcept;
   [[nodiscard]] RowsView make_view(std::uint32_t index,
                                    std::uint32_t plane,
                                    std::uint32_t layer_index,

@@ -89,7 +89,7 @@ RescanItem Core::rescan_item(ItemKeep const& item,
 
 Status Core::rescan(std::span<ItemKeep const> items, Stream stream) noexcept {
   for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
-    if (plan_.classes[plane].stash_row_bytes == 0) {
+    if (plan_.classes[plane].rule != PlaneRule::kSlot) {
       continue;
     }
     for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {

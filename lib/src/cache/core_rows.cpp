@@ -205,7 +205,8 @@ Status Core::write_rows(HandleId id,
     return invalid("plane", "the layer has no plane of this kind", layer);
   }
   if (known->page_rows == 0 || known->derived) {
-    return invalid("plane", "has no rows to write: states go through state(), pool keys are built");
+    return invalid(
+        "plane", "has no rows to write: states go through state() and held(), pool keys are built");
   }
   std::uint32_t& written = written_[cell(id.index, plane, layer_index, rank)];
   if (record.open == OpenKind::kAppend) {
@@ -299,38 +300,68 @@ Result<RowsView> Core::rows_view(HandleId id,
   return make_view(id.index, plane, layer_index, rank);
 }
 
+Result<Core::SlotPart> Core::slot_part(HandleId id,
+                                       PlaneKind kind,
+                                       std::uint32_t layer,
+                                       std::uint32_t written,
+                                       std::uint32_t rank) noexcept {
+  HOLDFAST_TRY(check_rank(rank));
+  std::uint32_t index = 0;
+  std::uint32_t plane = 0;
+  storage::ClassPlan const* const known = plan_.find(kind, layer, &index, &plane);
+  if (known == nullptr) {
+    return invalid("layer", "has no state of this kind", layer);
+  }
+  if (written != 0 && sequences_[id.index].mode == StateMode::kRescan) {
+    return invalid("written", "must be 0 in a rescan round: its rows are written through stash()");
+  }
+  std::uint32_t& known_written = written_[cell(id.index, plane, index, rank)];
+  known_written = std::max(known_written, std::min(written, sequences_[id.index].rows));
+  std::byte* const slots =
+      std::visit([](auto const& held) { return held.arena().base(); }, planes_[plane]);
+  PlaneState const state = std::visit(
+      [&](auto const& held) {
+        return held.state({HolderKind::kSequence, id.index});
+      },
+      planes_[plane]);
+  return SlotPart{.state = known->first_state + index,
+                  .base_slot = state.slot,
+                  .slots = at_rank(slots, plane, rank),
+                  .sequence = mirror(id.index, device_of(plane, rank)),
+                  .slot_bytes = known->page_bytes};
+}
+
 Result<StateView> Core::state_view(HandleId id,
                                    std::uint64_t ticket,
                                    std::uint32_t layer,
                                    std::uint32_t written,
                                    std::uint32_t rank) noexcept {
   HOLDFAST_TRY(check_open(id, ticket));
-  HOLDFAST_TRY(check_rank(rank));
-  std::uint32_t layer_index = 0;
-  std::uint32_t plane = 0;
-  storage::ClassPlan const* const known =
-      plan_.find(PlaneKind::kRecurrent, layer, &layer_index, &plane);
-  if (known == nullptr) {
-    return invalid("layer", "has no recurrent state", layer);
-  }
-  if (written != 0 && sequences_[id.index].mode == StateMode::kRescan) {
-    return invalid("written", "must be 0 in a rescan round: its rows are written through stash()");
-  }
-  std::uint32_t& known_written = written_[cell(id.index, plane, layer_index, rank)];
-  known_written = std::max(known_written, std::min(written, sequences_[id.index].rows));
-  StateView view = plan_.state_views[known->first_state + layer_index];
-  view.slots =
-      at_rank(std::visit([](auto const& held) { return held.arena().base(); }, planes_[plane]),
-              plane,
-              rank);
-  view.base_slot = std::visit(
-      [&](auto const& held) {
-        return held.state({HolderKind::kSequence, id.index}).slot;
-      },
-      planes_[plane]);
-  view.sequence = mirror(id.index, device_of(plane, rank));
-  view.slot_bytes = known->page_bytes;
+  auto const part = slot_part(id, PlaneKind::kRecurrent, layer, written, rank);
+  HOLDFAST_TRY(part);
+  StateView view = plan_.state_views[part->state];
+  view.slots = part->slots;
+  view.base_slot = part->base_slot;
+  view.sequence = part->sequence;
+  view.slot_bytes = part->slot_bytes;
   return view;
+}
+
+Result<HeldView> Core::held_view(HandleId id,
+                                 std::uint64_t ticket,
+                                 std::uint32_t layer,
+                                 std::uint32_t written,
+                                 std::uint32_t rank) noexcept {
+  HOLDFAST_TRY(check_open(id, ticket));
+  auto const part = slot_part(id, PlaneKind::kHeld, layer, written, rank);
+  HOLDFAST_TRY(part);
+  StateInfo const& known = plan_.states[part->state];
+  return HeldView{.slots = part->slots,
+                  .sequence = part->sequence,
+                  .slot_bytes = part->slot_bytes,
+                  .offset = known.held_offset,
+                  .elements = known.held_elements,
+                  .base_slot = part->base_slot};
 }
 
 Result<std::uint32_t> Core::open_rows(HandleId id, std::uint64_t ticket) const noexcept {
@@ -369,10 +400,13 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
     for (std::uint32_t i = 0; i < plan_.ranks * known.layer_count; ++i) {
       std::uint32_t const layer = i / plan_.ranks;
       std::uint32_t const written = written_[cell(index, plane, layer, i % plan_.ranks)];
-      if (written < keep) {
+      // What a rescan makes without a stash of its own is not written.
+      bool const is_made = sequences_[index].mode == StateMode::kRescan &&
+                           plan_.kind_of(known, layer) == PlaneKind::kHeld;
+      if (written < keep && !is_made) {
         return Error{.code = ErrorCode::kIncomplete,
                      .text = "rows are missing",
-                     .subject = name_of(known.kind),
+                     .subject = name_of(plan_.kind_of(known, layer)),
                      .layer = static_cast<std::int32_t>(plan_.layers_of(known)[layer]),
                      .got = written,
                      .limit = keep};

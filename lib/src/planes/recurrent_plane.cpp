@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Movements of the recurrent state.
+// Movements of the state slots.
 #include "planes/recurrent_plane.hpp"
 
 #include <algorithm>
@@ -106,6 +106,11 @@ void RecurrentPlane::reserve(Owner owner, Opening const& opening, StepWork& step
     columns[known.columns++] = slot;
     step.write_slot(slot);
   }
+  if (opening.mode == StateMode::kRescan && known.columns != 0) {
+    for (StateInfo const& state : states_) {
+      copy_part(columns[0], known.slot, state.held_offset, state.held_elements, step);
+    }
+  }
 }
 
 void RecurrentPlane::commit(Owner owner,
@@ -126,11 +131,13 @@ void RecurrentPlane::commit(Owner owner,
                      (known.in_place && opening.round && HOLDFAST_MUTANT(kBaseNotRestored));
   if (takes && has_columns && keep < opening.rows && HOLDFAST_MUTANT(kConvNotRolledBack)) {
     for (StateInfo const& state : states_) {
-      step.copy_rows({.plane = plane_,
-                      .destination = columns[kept],
-                      .source = columns[opening.rows - 1],
-                      .first_row = static_cast<std::uint32_t>(state.conv_offset / kSlotRowBytes),
-                      .rows = state.conv_elements});
+      copy_part(
+          columns[kept], columns[opening.rows - 1], state.conv_offset, state.conv_elements, step);
+    }
+  }
+  if (takes && has_columns && HOLDFAST_MUTANT(kHeldLeftAtBase)) {
+    for (StateInfo const& state : states_) {
+      copy_part(columns[kept], known.slot, state.held_offset, state.held_elements, step);
     }
   }
   for (std::uint32_t column = 0; column < columns.size(); ++column) {
@@ -151,7 +158,7 @@ Status RecurrentPlane::can_truncate(std::uint32_t sequence, std::uint32_t length
     return {};
   }
   return Error{.code = ErrorCode::kRefused,
-               .text = "a recurrent state cannot be shortened; roll back to a snapshot",
+               .text = "a state cannot be shortened; roll back to a snapshot",
                .subject = name_,
                .got = length,
                .limit = sequences_[sequence].length};
@@ -172,9 +179,21 @@ void RecurrentPlane::hold(std::uint32_t sequence, std::uint32_t snapshot) noexce
 void RecurrentPlane::load(std::uint32_t snapshot,
                           Owner owner,
                           LoadKind kind,
-                          StepWork& /*step*/) noexcept {
+                          [[maybe_unused]] StepWork& step) noexcept {
   State& held = snapshots_[snapshot];
   State& known = sequences_[owner.index];
+  if (kind == LoadKind::kRollback && slots_.free_count() != 0 &&
+      HOLDFAST_MUTANT(kHeldNotRolledBack)) {
+    std::uint32_t const mixed = slots_.take(owner.mark);
+    for (StateInfo const& state : states_) {
+      copy_part(mixed, held.slot, state.conv_offset, state.conv_elements, step);
+      copy_part(mixed, held.slot, state.ssm_offset, state.ssm_elements, step);
+      copy_part(mixed, known.slot, state.held_offset, state.held_elements, step);
+    }
+    release_slot(known.slot);
+    known = {.length = held.length, .slot = mixed};
+    return;
+  }
   slots_.retain(held.slot);
   if (known.slot != 0) {
     release_slot(known.slot);
@@ -239,11 +258,27 @@ void RecurrentPlane::serialize(std::uint32_t entry,
              std::uint64_t{state.conv_elements} * kSlotRowBytes);
   sink.piece(slots_.address(slot) + state.ssm_offset,
              std::uint64_t{state.ssm_elements} * kSlotRowBytes);
+  sink.piece(slots_.address(HOLDFAST_MUTANT(kHeldNotSerialized) ? 0 : slot) + state.held_offset,
+             std::uint64_t{state.held_elements} * kSlotRowBytes);
 }
 
 void RecurrentPlane::deserialize(std::uint32_t entry, std::uint32_t length) noexcept {
   constexpr storage::WriterMark kNobody = 0;
   snapshots_[entry] = {.length = length, .slot = slots_.take(kNobody), .columns = 0};
+}
+
+void RecurrentPlane::copy_part(std::uint32_t destination,
+                               std::uint32_t source,
+                               std::uint64_t offset,
+                               std::uint32_t elements,
+                               StepWork& step) const noexcept {
+  if (elements != 0) {
+    step.copy_rows({.plane = plane_,
+                    .destination = destination,
+                    .source = source,
+                    .first_row = static_cast<std::uint32_t>(offset / kSlotRowBytes),
+                    .rows = elements});
+  }
 }
 
 void RecurrentPlane::release_slot(std::uint32_t slot) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent state: one slot holds conv window and ssm state of all accumulator layers of one
+// State slots: one slot holds conv window, ssm state and held side state of all layers of one
 // sequence at one position. A held slot is never written: appends and rounds write fresh slots, and
 // the end picks one. In place the fresh slot starts as a copy of the base; only an append on a slot
 // that nothing else holds goes without, and then the base is gone once it is written.
@@ -31,7 +31,7 @@ class RecurrentPlane {
   /// Nothing: what in-place rows need of the slot that others may see, reserve copies.
   void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
   /// One fresh slot for an append, one column a row for a round; in place one copy, or nothing; one
-  /// for a round that is rescanned.
+  /// for a round that is rescanned, with the base's side state.
   void reserve(Owner owner, Opening const& opening, StepWork& step) noexcept;
   /// False while an in-place append writes the one slot that the sequence has.
   [[nodiscard]] bool drop_is_exact(std::uint32_t sequence) const noexcept {
@@ -76,6 +76,12 @@ class RecurrentPlane {
 
   void reserve_in_place(Owner owner, Opening const& opening, StepWork& step) noexcept;
   void release_slot(std::uint32_t slot) noexcept;
+  /// Copies part of a slot.
+  void copy_part(std::uint32_t destination,
+                 std::uint32_t source,
+                 std::uint64_t offset,
+                 std::uint32_t elements,
+                 StepWork& step) const noexcept;
 
   storage::PageArena slots_;
   base::FixedArray<State> sequences_;

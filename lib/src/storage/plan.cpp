@@ -69,26 +69,17 @@ class Planner {
     plan_.layer_count = layer_count;
     if (!plan_.entries.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
         !plan_.layer_ids.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
-        !plan_.states.create(layer_count) || !plan_.state_views.create(layer_count) ||
-        !plan_.stash_views.create(layer_count) || !plan_.stage_plans.create(layout_.stages)) {
+        !plan_.states.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
+        !plan_.state_views.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
+        !plan_.stash_views.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
+        !plan_.stage_plans.create(layout_.stages)) {
       return out_of_memory();
     }
-    // Classes are ordered by kind, so that every derived plane follows what it is derived from.
-    for (std::uint32_t kind = 0; kind < kPlaneKindCount; ++kind) {
-      for (layer_ = 0; layer_ < layer_count; ++layer_) {
-        for (PlaneSpec const& spec : layout_.layers[layer_].planes) {
-          Status answer;
-          std::visit(
-              [&](auto const& known) {
-                known.describe([&](auto const& described) {
-                  if (answer && described.kind == static_cast<PlaneKind>(kind)) {
-                    answer = add(described);
-                  }
-                });
-              },
-              spec);
-          HOLDFAST_TRY(answer);
-        }
+    // Stage by stage, so that the parts of a slot lie together; then by kind, so that every derived
+    // plane follows what it is derived from.
+    for (std::uint32_t stage = 0; stage < layout_.stages; ++stage) {
+      for (std::uint32_t kind = 0; kind < kPlaneKindCount; ++kind) {
+        HOLDFAST_TRY(add_all(stage, static_cast<PlaneKind>(kind)));
       }
     }
     std::uint32_t first = 0;
@@ -96,15 +87,34 @@ class Planner {
       ClassPlan& known = plan_.classes[index];
       known.first_layer = first;
       first += known.layer_count;
-      for (std::uint32_t layer = 0; layer < layer_count; ++layer) {
-        LayerEntry const& entry = plan_.entries[std::uint64_t{layer} * kPlaneKindCount +
-                                                static_cast<std::uint32_t>(known.kind)];
+      for (std::uint64_t at = 0; at < plan_.entries.size(); ++at) {
+        LayerEntry const& entry = plan_.entries[at];
         if (entry.class_plus_one == index + 1) {
-          plan_.layer_ids[known.first_layer + entry.index] = layer;
+          plan_.layer_ids[known.first_layer + entry.index] =
+              static_cast<std::uint32_t>(at / kPlaneKindCount);
         }
       }
     }
     return {};
+  }
+
+  /// Adds what the layers of a stage have of one kind.
+  Status add_all(std::uint32_t stage, PlaneKind kind) noexcept {
+    Status answer;
+    for (layer_ = 0; layer_ < layout_.layers.size(); ++layer_) {
+      for (PlaneSpec const& spec : layout_.layers[layer_].planes) {
+        std::visit(
+            [&](auto const& known) {
+              known.describe([&](auto const& described) {
+                if (answer && layout_.layers[layer_].stage == stage && described.kind == kind) {
+                  answer = add(described);
+                }
+              });
+            },
+            spec);
+      }
+    }
+    return answer;
   }
 
   Status add(RowsDescription rows) noexcept {
@@ -123,14 +133,17 @@ class Planner {
     if (product.overflowed() || channels > UINT32_MAX || conv > UINT32_MAX || ssm > UINT32_MAX) {
       return refuse(layer_, name_of(known.kind), "has a state of more elements than 32 bits count");
     }
-    ClassPlan& slots = plan_.classes[plan_.class_count - 1];
+    ClassPlan& slots = plan_.classes[entry_of(known.kind).class_plus_one - 1U];
     StateInfo& state = plan_.states[plan_.state_count];
     StateView& view = plan_.state_views[plan_.state_count];
-    state = {.layer = layer_,
+    state = {.kind = known.kind,
+             .layer = layer_,
              .conv_offset = slots.page_bytes,
              .conv_elements = static_cast<std::uint32_t>(conv),
              .ssm_offset = slots.page_bytes + conv * kF32Bytes,
-             .ssm_elements = static_cast<std::uint32_t>(ssm)};
+             .ssm_elements = static_cast<std::uint32_t>(ssm),
+             .held_offset = slots.page_bytes + (conv + ssm) * kF32Bytes,
+             .held_elements = known.held};
     view.conv_offset = state.conv_offset;
     view.ssm_offset = state.ssm_offset;
     view.conv_dim = static_cast<std::uint32_t>(channels);
@@ -138,16 +151,25 @@ class Planner {
     view.heads = heads;
     view.d_k = known.d_k;
     view.d_v = known.d_v;
-    slots.page_bytes += (conv + ssm) * kF32Bytes;
+    slots.page_bytes += (conv + ssm + known.held) * kF32Bytes;
     StashView& stash = plan_.stash_views[plan_.state_count++];
     stash.layer_offset = slots.stash_row_bytes;
     stash.row_bytes = known.stash_row_bytes;
     slots.stash_row_bytes += known.stash_row_bytes;
-    if ((known.stash_row_bytes != 0) != plan_.has_stash()) {
+    bool const stashes = known.kind == PlaneKind::kRecurrent;
+    plan_.stash_count += stashes && known.stash_row_bytes != 0 ? 1 : 0;
+    recurrent_count_ += stashes ? 1 : 0;
+    if (plan_.stash_count != 0 && plan_.stash_count != recurrent_count_) {
       return refuse(
           layer_, "recurrent.stash_row_bytes", "must be given for all layers or for none");
     }
     return {};
+  }
+
+  /// Entry of a kind in the layer that is being added.
+  LayerEntry& entry_of(PlaneKind kind) noexcept {
+    return plan_
+        .entries[std::uint64_t{layer_} * kPlaneKindCount + static_cast<std::uint32_t>(kind)];
   }
 
   Status join(RowsDescription const& rows) noexcept {
@@ -162,9 +184,13 @@ class Planner {
     std::uint32_t index = 0;
     for (; index < plan_.class_count; ++index) {
       ClassPlan const& known = plan_.classes[index];
-      if (known.kind == rows.kind && known.row_elements == rows.elements &&
-          known.pool == rows.pool && shapes_[index] == rows.shape && known.stage == stage &&
-          (known.format == rows.format || HOLDFAST_MUTANT(kFormatsShareClass))) {
+      bool const same_shape = known.kind == rows.kind && known.row_elements == rows.elements &&
+                              known.pool == rows.pool && shapes_[index] == rows.shape &&
+                              (known.format == rows.format || HOLDFAST_MUTANT(kFormatsShareClass));
+      // One slot holds the states of all kinds.
+      bool const both_slots =
+          known.rule == PlaneRule::kSlot && rule_of(rows.kind) == PlaneRule::kSlot;
+      if ((same_shape || both_slots) && known.stage == stage) {
         break;
       }
     }
@@ -195,8 +221,8 @@ class Planner {
       fresh.key_width = rows.key_width;
     }
     ClassPlan& known = plan_.classes[index];
-    plan_.entries[std::uint64_t{layer_} * kPlaneKindCount + static_cast<std::uint32_t>(rows.kind)] =
-        {.class_plus_one = static_cast<std::uint8_t>(index + 1), .index = known.layer_count};
+    entry_of(rows.kind) = {.class_plus_one = static_cast<std::uint8_t>(index + 1),
+                           .index = known.layer_count};
     ++known.layer_count;
     return {};
   }
@@ -255,9 +281,9 @@ class Planner {
   }
 
   /// What one call over all sequences can need. A begin copies one page of an addressed class and
-  /// two runs of each page of a ring; a mutant copies the conv part of every layer.
+  /// two runs of each page of a ring; mutants copy up to three parts of every layer.
   Status size_steps() noexcept {
-    std::uint64_t copies = plan_.state_count;
+    std::uint64_t copies = 3 * std::uint64_t{plan_.state_count};
     std::uint64_t patches = 0;
     std::uint64_t const holders = std::uint64_t{plan_.sequence_limit} + plan_.snapshot_limit;
     for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
@@ -295,6 +321,7 @@ class Planner {
   Layout const& layout_;
   Plan& plan_;
   std::uint32_t layer_ = 0;
+  std::uint32_t recurrent_count_ = 0;  // recurrent layers so far
   std::array<std::uint32_t, kLargestClassCount> shapes_{};
 };
 
@@ -408,7 +435,8 @@ Result<std::uint64_t> entry_bytes(Layout const& layout, std::uint32_t tokens) no
           known.rule == PlaneRule::kRing ? tokens % known.pool : tokens / known.unit_tokens;
       one_rank = std::uint64_t{known.layer_count} * known.parts * known.row_bytes * rows;
     }
-    // What ranks do not split is the same on all of them: an entry has it once.
+    // What ranks do not split is the same on all of them: an entry has it once. Slots are taken whole,
+    // with the held side state that every rank has.
     bool const is_split = known.split || known.rule == PlaneRule::kSlot;
     bytes += is_split ? plan.ranks * one_rank : one_rank;
   }

@@ -35,21 +35,21 @@ struct ClassPlan {
   std::uint32_t stage;
   std::uint32_t first_layer;  // index into Plan::layer_ids
   std::uint32_t layer_count;
-  std::uint32_t unit_tokens;   // tokens that one row stands for
-  std::uint32_t row_elements;  // of one layer, all parts
-  std::uint32_t parts;         // strips of one layer
-  Format format;               // in which elements are stored
-  std::uint32_t row_bytes;     // of one part, as it is stored
-  std::uint32_t page_rows;     // 0 for the recurrent class
-  std::uint32_t ring_rows;     // R, for rings
-  std::uint32_t pool;          // for rings and pool keys
-  std::uint32_t key_width;     // for rings and pool keys
-  std::uint32_t entries;       // table entries of one sequence
-  std::uint32_t pages;  // arena size, the reserved page counted; slots for the recurrent class
-  std::uint32_t first_state;      // index into Plan::states, for the recurrent class
+  std::uint32_t unit_tokens;      // tokens that one row stands for
+  std::uint32_t row_elements;     // of one layer, all parts
+  std::uint32_t parts;            // strips of one layer
+  Format format;                  // in which elements are stored
+  std::uint32_t row_bytes;        // of one part, as it is stored
+  std::uint32_t page_rows;        // 0 for the slot class
+  std::uint32_t ring_rows;        // R, for rings
+  std::uint32_t pool;             // for rings and pool keys
+  std::uint32_t key_width;        // for rings and pool keys
+  std::uint32_t entries;          // table entries of one sequence
+  std::uint32_t pages;            // arena size, the reserved page counted; slots for the slot class
+  std::uint32_t first_state;      // index into Plan::states, for the slot class
   std::uint64_t stash_row_bytes;  // of one row, all layers; 0 without rescan
   std::uint64_t strip_bytes;      // page_rows * row_bytes
-  std::uint64_t page_bytes;       // strips * strip_bytes; of one slot for the recurrent class
+  std::uint64_t page_bytes;       // strips * strip_bytes; of one slot for the slot class
   std::uint64_t table_offset;     // bytes, in the device memory of each rank
   std::uint64_t arena_offset;     // bytes, likewise
   std::uint64_t stash_offset;     // bytes, likewise: the stash areas, [sequence_limit]
@@ -76,11 +76,12 @@ struct Plan {
   std::uint32_t class_count = 0;
   base::FixedArray<std::uint32_t> layer_ids;
   base::FixedArray<LayerEntry> entries;     // [layers, kPlaneKindCount]
-  base::FixedArray<StateInfo> states;       // recurrent layers in slot order
+  base::FixedArray<StateInfo> states;       // parts of the slot, in order
   base::FixedArray<StateView> state_views;  // the same, shapes and offsets only
   base::FixedArray<StashView> stash_views;  // the same
   std::uint32_t layer_count = 0;
   std::uint32_t state_count = 0;
+  std::uint32_t stash_count = 0;     // states that have a stash
   std::uint32_t sequence_limit = 0;  // the reserved one counted
   std::uint32_t snapshot_limit = 0;  // index 0 is not used; prefix entries counted
   std::uint32_t first_entry = 0;     // prefix entries are held as snapshots are, from this index on
@@ -112,15 +113,17 @@ struct Plan {
   [[nodiscard]] std::uint64_t device_bytes(std::uint32_t stage) const noexcept {
     return cleared_bytes(stage) + stage_plans[stage].arena_bytes;
   }
-  /// Whether rounds may stash inputs instead of states. One state says it for all.
-  [[nodiscard]] bool has_stash() const noexcept {
-    return state_count != 0 && stash_views[0].row_bytes != 0;
-  }
+  /// Whether rounds may stash inputs instead of states.
+  [[nodiscard]] bool has_stash() const noexcept { return stash_count != 0; }
   /// Bytes of one sequence's stash area.
   [[nodiscard]] std::uint64_t stash_bytes(ClassPlan const& plan) const noexcept {
     return std::max(1U, largest_round) * plan.stash_row_bytes;
   }
   [[nodiscard]] std::uint32_t device_count() const noexcept { return ranks * stages; }
+  /// Kind of one layer of a class: a slot has parts of several kinds.
+  [[nodiscard]] PlaneKind kind_of(ClassPlan const& plan, std::uint32_t index) const noexcept {
+    return plan.rule == PlaneRule::kSlot ? states[plan.first_state + index].kind : plan.kind;
+  }
   [[nodiscard]] std::span<std::uint32_t const> layers_of(ClassPlan const& plan) const noexcept {
     return layer_ids.span(plan.first_layer, plan.layer_count);
   }

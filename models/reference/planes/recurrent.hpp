@@ -12,7 +12,8 @@ struct RecurrentReference {
 
   template <typename Shape>
   static void read(Spec const& spec, Shape& shape) {
-    StateShape state{.heads = spec.heads,
+    StateShape state{.advance = &advance_recurrent,
+                     .heads = spec.heads,
                      .d_k = spec.d_k,
                      .d_v = spec.d_v,
                      .stash_row_bytes = spec.stash_row_bytes};

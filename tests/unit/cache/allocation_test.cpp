@@ -110,7 +110,9 @@ class Writer {
   template <typename Open>
   void states(Open& open) {
     for (StateInfo const& info : look_.states()) {
-      failures_ += open.state(info.layer) ? 0U : 1U;
+      bool const got = info.kind == PlaneKind::kHeld ? bool(open.held(info.layer))
+                                                     : bool(open.state(info.layer));
+      failures_ += got ? 0U : 1U;
     }
   }
 

@@ -45,6 +45,10 @@ class Rescanner {
   void stash(Open& open, History const& tokens, std::uint32_t first = 0) {
     views_.clear();
     for (StateInfo const& info : cache_.inspect().states()) {
+      if (info.kind == PlaneKind::kHeld) {
+        views_.push_back(views_.back());  // has no stash of its own
+        continue;
+      }
       auto const written = first + static_cast<std::uint32_t>(tokens.size());
       auto const view = open.stash(info.layer, written);
       ASSERT_TRUE(IsOk(view));
@@ -82,6 +86,14 @@ class Rescanner {
       }
       for (std::uint32_t element = 0; element < info.ssm_elements; ++element) {
         fold(item, views_[i], info.ssm_offset, info.layer + 1, element);
+      }
+      EXPECT_EQ(std::memcmp(item.fresh + info.held_offset,
+                            item.base + info.held_offset,
+                            info.held_elements * sizeof(float)),
+                0)
+          << "the fresh slot starts with the base's side state";
+      for (std::uint32_t element = 0; element < info.held_elements; ++element) {
+        fold(item, views_[i], info.held_offset, info.layer + 2, element);
       }
     }
   }

@@ -93,6 +93,8 @@ std::uint64_t payload_of(Layout const& layout, std::uint64_t p) {
         }
         floats += channels == 0 ? 0 : channels * (state->kernel - 1);
         floats += std::uint64_t{state->heads} * state->d_k * state->d_v;
+      } else if (auto const* held = std::get_if<HeldSpec>(&spec)) {
+        floats += held->elements;
       }
     }
   }

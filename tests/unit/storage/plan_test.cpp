@@ -274,16 +274,17 @@ TEST(PlaneKind, EveryKindHasItsName) {
   EXPECT_STREQ(name_of(PlaneKind::kPoolKeys), "pool_keys");
   EXPECT_STREQ(name_of(PlaneKind::kTailRing), "tail_ring");
   EXPECT_STREQ(name_of(PlaneKind::kRecurrent), "recurrent");
+  EXPECT_STREQ(name_of(PlaneKind::kHeld), "held");
   EXPECT_STREQ(name_of(static_cast<PlaneKind>(kPlaneKindCount)), "unknown");
 }
 
 TEST(Plan, LayersOfOneShapeShareAClass) {
   Plan plan;
   ASSERT_TRUE(IsOk(make_plan(hybrid_layout(), plan)));
-  ASSERT_EQ(plan.class_count, 5U) << "one class a kind";
+  ASSERT_EQ(plan.class_count, 5U) << "one class a kind, and one of slots";
   for (std::uint32_t index = 0; index < plan.class_count; ++index) {
     EXPECT_EQ(plan.classes[index].kind, static_cast<PlaneKind>(index));
-    EXPECT_EQ(plan.classes[index].layer_count, 2U);
+    EXPECT_EQ(plan.classes[index].layer_count, index == 4 ? 3U : 2U);
   }
   auto const layers = plan.layers_of(plan.classes[0]);
   EXPECT_EQ(std::vector(layers.begin(), layers.end()), (std::vector<std::uint32_t>{0, 4}));
@@ -362,7 +363,25 @@ TEST(Plan, SizesAreTheWorstCaseWhenCapacityIsZero) {
   EXPECT_EQ(ring.pages, 3U * (3U + 1U) + 4U + 1U);
   auto const& slots = plan.classes[4];
   EXPECT_EQ(slots.pages, 3U + 4U + 3U * 4U + 1U);
-  EXPECT_EQ(slots.page_bytes, 4U * (5U * 2U + 4U + 6U));  // conv and ssm of layer 1, ssm of 3
+  // conv and ssm of layer 1, ssm of 3, held of 1
+  EXPECT_EQ(slots.page_bytes, 4U * (5U * 2U + 4U + 6U + 2U));
+}
+
+TEST(Plan, SlotsHoldThePartsOfAllKindsOneKindAfterTheOther) {
+  Plan plan;
+  ASSERT_TRUE(IsOk(make_plan(hybrid_layout(), plan)));
+  auto const layers = plan.layers_of(plan.classes[4]);
+  EXPECT_EQ(std::vector(layers.begin(), layers.end()), (std::vector<std::uint32_t>{1, 3, 1}));
+  ASSERT_EQ(plan.state_count, 3U);
+  EXPECT_EQ(plan.kind_of(plan.classes[4], 1), PlaneKind::kRecurrent);
+  EXPECT_EQ(plan.kind_of(plan.classes[4], 2), PlaneKind::kHeld);
+  EXPECT_EQ(plan.states[2].held_offset, 4U * (5U * 2U + 4U + 6U));
+  EXPECT_EQ(plan.states[2].held_elements, 2U);
+  std::uint32_t index = 99;
+  std::uint32_t class_index = 99;
+  ASSERT_NE(plan.find(PlaneKind::kHeld, 1, &index, &class_index), nullptr);
+  EXPECT_EQ(index, 2U);
+  EXPECT_EQ(class_index, 4U);
 }
 
 TEST(Plan, GivenCapacitiesAreTaken) {

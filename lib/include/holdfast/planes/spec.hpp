@@ -21,7 +21,8 @@
   X(AttentionKvSpec, kAttentionKv)     \
   X(LatentSpec, kLatent)               \
   X(IndexerSpec, kPoolKeys, kTailRing) \
-  X(RecurrentSpec, kRecurrent)
+  X(RecurrentSpec, kRecurrent)         \
+  X(HeldSpec, kHeld)
 
 namespace holdfast {
 
@@ -40,7 +41,7 @@ enum class PlaneKind : std::uint8_t {
 enum class PlaneRule : std::uint8_t {
   kPaged,  ///< rows in pages, addressed by position; any shorter length is one
   kRing,   ///< the last rows only; shorter only while the rows that it needs are resident
-  kSlot,   ///< one state a sequence; never shorter
+  kSlot,   ///< part of the one state slot of a sequence; never shorter
 };
 
 /// A plane kind that a spec makes.
@@ -81,7 +82,8 @@ struct StateDescription {
   std::uint32_t heads = 0;     ///< ssm [heads, d_k, d_v]
   std::uint32_t d_k = 0;
   std::uint32_t d_v = 0;
-  std::uint32_t stash_row_bytes = 0;  ///< on each rank; given for every state or for none
+  std::uint32_t stash_row_bytes = 0;  ///< on each rank; given for every recurrent layer or for none
+  std::uint32_t held = 0;             ///< elements of held side state
 };
 
 /// What a spec is checked against, and how it says no.
@@ -126,6 +128,7 @@ struct LayerRules {
 
 // Here, because a spec is made of the types above.
 #include <holdfast/planes/attention_kv.hpp>
+#include <holdfast/planes/held.hpp>
 #include <holdfast/planes/indexer.hpp>
 #include <holdfast/planes/latent.hpp>
 #include <holdfast/planes/recurrent.hpp>
