@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // MOVERS: whatever belongs to a plane is in every movement of it.
+#include <algorithm>
+
 #include "invariants/check.hpp"
 
 namespace holdfast::invariant {
 namespace {
 
-/// Every row, key and state that the holder must have, against the model.
-void check_all(
-    Check const& check, Report& report, Holder holder, Label name, model::History const& history) {
+/// Every row, key and state that the holder must have from position `first` on, against the model.
+void check_from(Check const& check,
+                Report& report,
+                Holder holder,
+                Label name,
+                model::History const& history,
+                std::uint32_t first) {
   for (PlaneBinding const& plane : check.planes) {
     if (report.is_clean() && plane.reference != nullptr) {
       std::uint32_t const model_plane = plane.model_planes.front();
-      model::RowRange const rows = plane.reference->rows(check.model.shape().planes[model_plane],
-                                                         check.model.view(history, model_plane));
+      model::RowRange rows = plane.reference->rows(check.model.shape().planes[model_plane],
+                                                   check.model.view(history, model_plane));
+      rows.first = std::max(rows.first, plane.units(first));
       check_rows(check, report, "MOVERS", plane, holder, name, history, rows);
     }
   }
@@ -21,26 +28,29 @@ void check_all(
   }
 }
 
-/// A restore, fork or rollback gave the sequence all it has; a reload or capture the entry.
+/// A restore, fork or rollback gave the sequence all it has; a reload or capture the entry. What is
+/// shared by whole chunks, as by fork and rollback, is looked at where it ends.
 void cheap(Check const& check, Report& report) {
-  bool const moves_sequence = std::holds_alternative<model::RestoreOp>(*check.op) ||
-                              std::holds_alternative<model::ForkOp>(*check.op) ||
+  bool const restores = std::holds_alternative<model::RestoreOp>(*check.op);
+  bool const moves_sequence = restores || std::holds_alternative<model::ForkOp>(*check.op) ||
                               std::holds_alternative<model::RollbackOp>(*check.op);
   if (moves_sequence && check.touched) {
-    check_all(check,
-              report,
-              check.holder(*check.subject),
-              label(*check.subject),
-              check.model.history(check.model.sequence(*check.subject)));
+    check_from(check,
+               report,
+               check.holder(*check.subject),
+               label(*check.subject),
+               check.model.history(check.model.sequence(*check.subject)),
+               restores ? 0 : check.touched_first);
   }
   bool const moves_entry = std::holds_alternative<model::ReloadOp>(*check.op) ||
                            std::holds_alternative<model::CaptureOp>(*check.op);
   if (moves_entry && check.entry && check.got.ok) {
-    check_all(check,
-              report,
-              check.holder(*check.entry),
-              label(*check.entry),
-              check.model.entry(*check.entry).history);
+    check_from(check,
+               report,
+               check.holder(*check.entry),
+               label(*check.entry),
+               check.model.entry(*check.entry).history,
+               0);
   }
 }
 
