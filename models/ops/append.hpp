@@ -16,24 +16,18 @@ struct AppendOp {
   std::uint32_t piece = 0;
   std::uint32_t view = 0;
   StateMode mode = StateMode::kFresh;
-  std::uint32_t skip = 0;
 
   [[nodiscard]] bool precondition(Model const& model) const {
     return model.sequence(sequence).created && are_sane(count, token) && mode != StateMode::kRescan;
   }
   Observation apply(Model& model, Observation const& got) const {
     Observation const opened = model.begin(
-        sequence, false, count, count, token, got.is(ErrorCode::kExhausted), view != 0, mode, skip);
+        sequence, false, count, count, token, got.is(ErrorCode::kExhausted), view != 0, mode);
     return opened.ok ? model.commit(sequence) : opened;
   }
   Observation run(System& system) const {
-    Observation const opened =
-        system.begin(sequence,
-                     false,
-                     count,
-                     count,
-                     token,
-                     {.piece = piece, .view = view != 0, .mode = mode, .skip = skip});
+    Observation const opened = system.begin(
+        sequence, false, count, count, token, {.piece = piece, .view = view != 0, .mode = mode});
     return opened.ok ? system.commit(sequence) : opened;
   }
   static std::optional<AppendOp> generate(GenerateContext const& context) {
@@ -50,8 +44,7 @@ struct AppendOp {
                     context.model.next_token(),
                     pick_piece(context.source),
                     context.source.one_in(4) ? 1U : 0U,
-                    pick_mode(context, false),
-                    pick_skip(context)};
+                    pick_mode(context, false)};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -61,7 +54,6 @@ struct AppendOp {
     visit("piece", piece);
     visit("view", view);
     visit("mode", mode, StateMode::kFresh);
-    visit("skip", skip, 0U);
   }
   [[nodiscard]] std::uint32_t rows() const { return count; }
 };

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "models/reference/planes/attention_kv.hpp"
-#include "models/reference/planes/draft.hpp"
 #include "models/reference/planes/held.hpp"
 #include "models/reference/planes/indexer.hpp"
 #include "models/reference/planes/latent.hpp"
@@ -48,8 +47,6 @@ using AllReferences = ReferenceList<AttentionKvReference,
                                     LatentReference,
                                     IndexerReference,
                                     RecurrentReference,
-                                    HeldReference,
-                                    DraftKvReference,
-                                    DraftLatentReference>;
+                                    HeldReference>;
 
 }  // namespace holdfast::model

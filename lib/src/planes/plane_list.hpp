@@ -5,7 +5,6 @@
 
 #include <variant>
 
-#include "planes/draft_plane.hpp"
 #include "planes/paged_plane.hpp"
 #include "planes/recurrent_plane.hpp"
 #include "planes/tail_ring_plane.hpp"
@@ -20,7 +19,7 @@ struct TypeList {
 };
 
 /// In the order of PlaneRule.
-using AllPlanes = TypeList<PagedPlane, TailRingPlane, RecurrentPlane, DraftPlane>;
+using AllPlanes = TypeList<PagedPlane, TailRingPlane, RecurrentPlane>;
 
 template <typename... P>
 constexpr bool all_are_planes(TypeList<P...> /*list*/) noexcept {

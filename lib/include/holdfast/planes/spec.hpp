@@ -22,9 +22,7 @@
   X(LatentSpec, kLatent)               \
   X(IndexerSpec, kPoolKeys, kTailRing) \
   X(RecurrentSpec, kRecurrent)         \
-  X(HeldSpec, kHeld)                   \
-  X(DraftKvSpec, kDraftKv)             \
-  X(DraftLatentSpec, kDraftLatent)
+  X(HeldSpec, kHeld)
 
 namespace holdfast {
 
@@ -44,7 +42,6 @@ enum class PlaneRule : std::uint8_t {
   kPaged,  ///< rows in pages, addressed by position; any shorter length is one
   kRing,   ///< the last rows only; shorter only while the rows that it needs are resident
   kSlot,   ///< part of the one state slot of a sequence; never shorter
-  kDraft,  ///< as kPaged, but its length may lag behind the sequence's
 };
 
 /// A plane kind that a spec makes.
@@ -131,7 +128,6 @@ struct LayerRules {
 
 // Here, because a spec is made of the types above.
 #include <holdfast/planes/attention_kv.hpp>
-#include <holdfast/planes/draft.hpp>
 #include <holdfast/planes/held.hpp>
 #include <holdfast/planes/indexer.hpp>
 #include <holdfast/planes/latent.hpp>
