@@ -238,8 +238,10 @@ bool Runner::find_entry(Check const& check,
   bool const has_slot = info.page_rows == 0;
   bool const from_start = has_slot || info.ring_rows != 0 || !subject.before.live;
   std::uint32_t const count = has_slot ? 1 : subject.now[plane].pages;
-  std::uint32_t entry =
-      from_start ? 0 : place.plane->units(subject.before.sequence.position) / info.page_rows;
+  std::uint32_t const before = place.plane->is_draft()
+                                   ? subject.before.planes[plane].length
+                                   : place.plane->units(subject.before.sequence.position);
+  std::uint32_t entry = from_start ? 0 : before / info.page_rows;
   while (entry < count && check.inspection.page(holder, plane, entry) != place.page) {
     ++entry;
   }

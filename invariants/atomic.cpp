@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ATOMIC: rollback and truncate are exact on all planes, or refused with nothing changed.
+#include <algorithm>
+
 #include "invariants/check.hpp"
 
 namespace holdfast::invariant {
@@ -18,7 +20,7 @@ std::string story(Check const& check, PlaneBinding const& plane) {
                          check.holder(*check.subject),
                          history,
                          check.now[plane.index].length,
-                         plane.units(static_cast<std::uint32_t>(history.tokens.size())));
+                         plane.rows_of(history));
 }
 
 /// A refused operation: every plane of the sequence is what it was.
@@ -48,22 +50,24 @@ void check_equals_snapshot(Check const& check, Report& report) {
     if (a.length == b.length && a.pages == b.pages && a.slot == b.slot) {
       continue;
     }
-    report.add(
-        {.id = "ATOMIC",
-         .plane = plane.info.name,
-         .layer = plane.info.layers.front(),
-         .position = static_cast<std::int64_t>(b.length) * plane.info.unit_tokens,
-         .holder = name_of(*check.subject),
-         .text = "after taking " + name_of(*check.snapshot) + " the plane has length " +
-                 std::to_string(a.length) + " and " + std::to_string(a.pages) +
-                 " pages, the snapshot " + std::to_string(b.length) + " and " +
-                 std::to_string(b.pages) + story(check, plane) +
-                 describe_length(check,
-                                 plane,
-                                 held,
-                                 check.model.history(check.model.snapshot_of(*check.snapshot)),
-                                 b.length,
-                                 plane.units(check.inspection.snapshot(held.index).position))});
+    report.add({.id = "ATOMIC",
+                .plane = plane.info.name,
+                .layer = plane.info.layers.front(),
+                .position = static_cast<std::int64_t>(b.length) * plane.info.unit_tokens,
+                .holder = name_of(*check.subject),
+                .text = "after taking " + name_of(*check.snapshot) + " the plane has length " +
+                        std::to_string(a.length) + " and " + std::to_string(a.pages) +
+                        " pages, the snapshot " + std::to_string(b.length) + " and " +
+                        std::to_string(b.pages) + story(check, plane) +
+                        describe_length(
+                            check,
+                            plane,
+                            held,
+                            check.model.history(check.model.snapshot_of(*check.snapshot)),
+                            b.length,
+                            plane.is_draft()
+                                ? b.length
+                                : plane.units(check.inspection.snapshot(held.index).position))});
     return;
   }
 }
@@ -74,7 +78,9 @@ void check_shortened(Check const& check, Report& report) {
   std::uint32_t const position = check.inspection.sequence(own.index).position;
   for (PlaneBinding const& plane : check.planes) {
     PlaneState const& state = check.now[plane.index];
-    std::uint32_t const rows = plane.units(position);
+    std::uint32_t const rows = plane.is_draft()
+                                   ? std::min(check.before.planes[plane.index].length, position)
+                                   : plane.units(position);
     bool const has_pages = plane.info.page_rows != 0 && plane.info.ring_rows == 0;
     std::uint32_t const pages =
         has_pages ? (rows + plane.info.page_rows - 1) / plane.info.page_rows : state.pages;

@@ -199,7 +199,14 @@ void check_touched_rows(Check const& check,
   }
   model::History const& history = check.model.history(check.model.sequence(*check.subject));
   for (PlaneBinding const& plane : check.planes) {
-    model::RowRange const rows{plane.units(check.touched_first), plane.units(check.touched_last)};
+    model::RowRange rows{plane.units(check.touched_first), plane.units(check.touched_last)};
+    if (plane.is_draft()) {
+      // From where the draft was, or the last page of what it took.
+      rows = {check.before.live ? check.before.planes[plane.index].length : 0, history.watermark};
+      std::uint32_t const page =
+          rows.last == 0 ? 0 : (rows.last - 1) / plane.info.page_rows * plane.info.page_rows;
+      rows.first = std::min(rows.first, page);
+    }
     if (is_mine(plane) && !check_rows(check,
                                       report,
                                       id,
@@ -221,9 +228,14 @@ void check_all_rows(Check const& check,
       check, [&](model::SequenceName name, Holder holder, model::History const& history) {
         for (PlaneBinding const& plane : check.planes) {
           if (report.is_clean() && is_mine(plane) && !check.model.sequence(name).tainted) {
-            std::uint32_t const last =
-                plane.units(static_cast<std::uint32_t>(history.tokens.size()));
-            check_rows(check, report, id, plane, holder, label(name), history, {0, last});
+            check_rows(check,
+                       report,
+                       id,
+                       plane,
+                       holder,
+                       label(name),
+                       history,
+                       {0, plane.rows_of(history)});
           }
         }
       });

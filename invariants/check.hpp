@@ -53,9 +53,25 @@ struct PlaneBinding {
   std::vector<std::byte const*> bases;               // of the arena, by rank
   std::vector<std::uint32_t> model_planes;           // by layer index; empty for recurrent planes
   model::ReferencePlane const* reference = nullptr;  // nullptr for recurrent planes
-  /// Rows of the plane for so many tokens.
+  /// Whether its length is a watermark that may lag behind the sequence.
+  [[nodiscard]] bool is_draft() const noexcept { return rule_of(info.kind) == PlaneRule::kDraft; }
+  /// Rows that the plane must have of a history.
+  [[nodiscard]] std::uint32_t rows_of(model::History const& history) const noexcept {
+    return is_draft() ? history.watermark
+                      : units(static_cast<std::uint32_t>(history.tokens.size()));
+  }
+  /// Rows of the plane for so many tokens, when it does not lag.
   [[nodiscard]] std::uint32_t units(std::uint32_t tokens) const noexcept {
     return tokens / info.unit_tokens;
+  }
+  /// Rows from the watermark `length` on that a handle of `rows` rows takes from a draft plane.
+  [[nodiscard]] static std::uint32_t draft_rows(model::ModelShape const& shape,
+                                                std::uint32_t length,
+                                                std::uint32_t position,
+                                                std::uint32_t rows) noexcept {
+    std::uint32_t const behind = position - length;
+    std::uint32_t const lag = shape.draft_lag();
+    return rows == 0 ? 0 : rows + (behind < lag ? behind : lag);
   }
 };
 

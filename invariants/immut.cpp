@@ -16,7 +16,7 @@ model::RowRange held_rows(Check const& check,
     std::uint32_t const pool = check.model.shape().planes[plane.model_planes.front()].pool;
     return {length / pool * pool, length};
   }
-  return {0, plane.units(length)};
+  return {0, plane.rows_of(history)};
 }
 
 /// Compares what a snapshot or entry holds on one written page.

@@ -10,7 +10,7 @@ void check_lengths(
   auto const position = static_cast<std::uint32_t>(history.tokens.size());
   for (PlaneBinding const& plane : check.planes) {
     std::uint32_t const length = check.inspection.state(holder, plane.index).length;
-    if (length != plane.units(position)) {
+    if (length != plane.rows_of(history)) {
       report.add(
           {.id = "LEN",
            .plane = plane.info.name,
@@ -18,9 +18,9 @@ void check_lengths(
            .position = position,
            .holder = name.text(),
            .text = "the plane reports length " + std::to_string(length) + ", must be " +
-                   std::to_string(plane.units(position)) + " at position " +
+                   std::to_string(plane.rows_of(history)) + " at position " +
                    std::to_string(position) +
-                   describe_length(check, plane, holder, history, length, plane.units(position))});
+                   describe_length(check, plane, holder, history, length, plane.rows_of(history))});
       return;
     }
   }
@@ -113,11 +113,11 @@ void deep(Check const& check, Report& report) {
 }  // namespace
 
 extern Invariant const kLen;
-Invariant const kLen{
-    "LEN",
-    "length",
-    "at rest every plane reports length == position, and the device's records agree with the host",
-    &cheap,
-    &deep};
+Invariant const kLen{"LEN",
+                     "length",
+                     "at rest every plane reports length == position, draft planes their "
+                     "watermark, and the device's records agree with the host",
+                     &cheap,
+                     &deep};
 
 }  // namespace holdfast::invariant

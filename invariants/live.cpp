@@ -33,6 +33,7 @@ void check_resident(Check const& check, Report& report, PlaneBinding const& plan
 /// What one begin asks for.
 struct Opened {
   std::uint32_t position;
+  std::uint32_t watermark;
   std::uint32_t rows;
   bool round;
   model::StateMode mode;
@@ -41,20 +42,26 @@ struct Opened {
 /// Calls `visit(opened)` for each begin of the operation.
 template <typename Visit>
 void for_each_begin(Check const& check, Visit visit) {
-  auto const position = [&](model::SequenceName name) {
-    return check.model.sequence(name).live ? check.model.position(name) : 0;
-  };
+  auto const opened =
+      [&](model::SequenceName name, std::uint32_t rows, bool round, model::StateMode mode) {
+        model::ModelSequence const& sequence = check.model.sequence(name);
+        bool const live = sequence.live;
+        visit(Opened{.position = live ? check.model.position(name) : 0,
+                     .watermark = live ? check.model.history(sequence).watermark : 0,
+                     .rows = rows,
+                     .round = round,
+                     .mode = mode});
+      };
   if (auto const* const append = std::get_if<model::AppendOp>(check.op)) {
-    visit(Opened{position(append->sequence), append->count, false, append->mode});
+    opened(append->sequence, append->count, false, append->mode);
   } else if (auto const* const begin = std::get_if<model::BeginOp>(check.op)) {
-    visit(Opened{position(begin->sequence), begin->count, false, begin->mode});
+    opened(begin->sequence, begin->count, false, begin->mode);
   } else if (auto const* const verify = std::get_if<model::VerifyOp>(check.op)) {
-    visit(Opened{position(verify->sequence), verify->count, true, verify->mode});
+    opened(verify->sequence, verify->count, true, verify->mode);
   } else if (auto const* const step = std::get_if<model::StepOp>(check.op)) {
     for (model::StepPart const& item : step->items) {
       if (item.deed != model::StepDeed::kPad) {
-        visit(Opened{
-            position(item.sequence), item.rows, item.deed == model::StepDeed::kVerify, item.mode});
+        opened(item.sequence, item.rows, item.deed == model::StepDeed::kVerify, item.mode);
       }
     }
   }
@@ -62,7 +69,9 @@ void for_each_begin(Check const& check, Visit visit) {
 
 /// Most pages or slots that a begin can take from a plane: exact for states and for rows that start
 /// a page; else one more, for the page that may have to be copied.
-std::uint32_t most_needed(PlaneBinding const& plane, Opened const& opened) noexcept {
+std::uint32_t most_needed(model::ModelShape const& shape,
+                          PlaneBinding const& plane,
+                          Opened const& opened) noexcept {
   if (plane.info.page_rows == 0) {
     bool const has_columns = opened.round && opened.mode == model::StateMode::kFresh;
     return has_columns ? opened.rows : std::min(opened.rows, 1U);
@@ -72,8 +81,12 @@ std::uint32_t most_needed(PlaneBinding const& plane, Opened const& opened) noexc
     return opened.rows == 0 ? 0
                             : std::min(plane.info.entries, pages_for(plane, offset + opened.rows));
   }
-  std::uint32_t const from = plane.units(opened.position);
-  std::uint32_t const to = plane.units(opened.position + opened.rows);
+  std::uint32_t from = plane.units(opened.position);
+  std::uint32_t to = plane.units(opened.position + opened.rows);
+  if (plane.is_draft()) {
+    from = opened.watermark;
+    to = from + PlaneBinding::draft_rows(shape, from, opened.position, opened.rows);
+  }
   bool const may_copy = from != to && from % plane.info.page_rows != 0;
   return pages_for(plane, to) - pages_for(plane, from) + (may_copy ? 1 : 0);
 }
@@ -87,7 +100,7 @@ void check_lacking(Check const& check, Report& report) {
     std::uint32_t need = asks && plane.info.page_rows == 0 ? 1 : 0;
     for_each_begin(check, [&](Opened const& opened) {
       asks = true;
-      need += most_needed(plane, opened);
+      need += most_needed(check.model.shape(), plane, opened);
     });
     lacks = lacks || need > check.free_before[plane.index].pages;
   }

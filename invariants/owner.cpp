@@ -75,6 +75,11 @@ bool may_write_slot(Check const& check, Place const& place, std::string& why) {
   return allowed;
 }
 
+/// Tokens whose rows a holder sees.
+std::uint32_t seen_length(PlaneBinding const& plane, model::History const& history) {
+  return plane.is_draft() ? history.watermark : static_cast<std::uint32_t>(history.tokens.size());
+}
+
 /// Rows of the page at table entry `entry` that a holder sees: of the page's rows, [first, last).
 model::RowRange seen_rows(PlaneBinding const& plane,
                           std::uint32_t entry,
@@ -117,7 +122,12 @@ void check_page(Check const& check, Report& report, Place const& place) {
   // Its own committed rows, on a page that it had before.
   auto const& kept = check.before.pages[plane.index];
   if (check.before.live && std::find(kept.begin(), kept.end(), place.page) != kept.end() &&
-      overlaps(seen_rows(plane, entry, pool, check.before.sequence.position), place)) {
+      overlaps(seen_rows(plane,
+                         entry,
+                         pool,
+                         plane.is_draft() ? check.before.planes[plane.index].length
+                                          : check.before.sequence.position),
+               place)) {
     add(check,
         report,
         place,
@@ -129,8 +139,7 @@ void check_page(Check const& check, Report& report, Place const& place) {
   }
   for_each_held(check, [&](Label name, Holder holder, model::History const& history) {
     if (report.is_clean() && check.inspection.page(holder, plane.index, entry) == place.page &&
-        overlaps(seen_rows(plane, entry, pool, static_cast<std::uint32_t>(history.tokens.size())),
-                 place)) {
+        overlaps(seen_rows(plane, entry, pool, seen_length(plane, history)), place)) {
       add(check,
           report,
           place,
@@ -141,9 +150,7 @@ void check_page(Check const& check, Report& report, Place const& place) {
       check, [&](model::SequenceName name, Holder holder, model::History const& history) {
         if (report.is_clean() && name != *check.subject &&
             check.inspection.page(holder, plane.index, entry) == place.page &&
-            overlaps(
-                seen_rows(plane, entry, pool, static_cast<std::uint32_t>(history.tokens.size())),
-                place)) {
+            overlaps(seen_rows(plane, entry, pool, seen_length(plane, history)), place)) {
           add(check,
               report,
               place,

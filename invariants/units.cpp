@@ -16,9 +16,9 @@ void add(
               .text = std::move(text)});
 }
 
-/// Entries that the rows of so many tokens take; of rings all.
-std::uint32_t entries_for(PlaneBinding const& plane, std::uint32_t tokens) noexcept {
-  return plane.info.ring_rows != 0 ? plane.info.entries : pages_for(plane, plane.units(tokens));
+/// Entries that so many rows take; of rings all.
+std::uint32_t entries_for(PlaneBinding const& plane, std::uint32_t rows) noexcept {
+  return plane.info.ring_rows != 0 ? plane.info.entries : pages_for(plane, rows);
 }
 
 /// The table has the entries of its rows, and is long enough for them.
@@ -26,8 +26,8 @@ bool check_size(Report& report,
                 PlaneBinding const& plane,
                 Label name,
                 PlaneState const& state,
-                std::uint32_t tokens) {
-  std::uint32_t const want = entries_for(plane, tokens);
+                std::uint32_t rows) {
+  std::uint32_t const want = entries_for(plane, rows);
   if (state.pages == want && want <= plane.info.entries) {
     return true;
   }
@@ -35,9 +35,9 @@ bool check_size(Report& report,
       plane,
       name,
       want,
-      "the table has " + std::to_string(state.pages) + " pages for " +
-          std::to_string(plane.units(tokens)) + " rows, must have " + std::to_string(want) +
-          " of at most " + std::to_string(plane.info.entries));
+      "the table has " + std::to_string(state.pages) + " pages for " + std::to_string(rows) +
+          " rows, must have " + std::to_string(want) + " of at most " +
+          std::to_string(plane.info.entries));
   return false;
 }
 
@@ -80,8 +80,16 @@ void check_entries(Check const& check,
   }
 }
 
-std::uint32_t tokens_of(SequenceInfo const& sequence) noexcept {
-  return sequence.position + sequence.open_rows;
+/// Committed and open rows of a sequence.
+std::uint32_t rows_of(Check const& check,
+                      PlaneBinding const& plane,
+                      PlaneState const& state,
+                      SequenceInfo const& sequence) {
+  return plane.is_draft()
+             ? state.length +
+                   PlaneBinding::draft_rows(
+                       check.model.shape(), state.length, sequence.position, sequence.open_rows)
+             : plane.units(sequence.position + sequence.open_rows);
 }
 
 void cheap(Check const& check, Report& report) {
@@ -97,14 +105,16 @@ void cheap(Check const& check, Report& report) {
       continue;
     }
     PlaneState const& state = check.now[plane.index];
-    if (!check_size(report, plane, label(*check.subject), state, tokens_of(sequence))) {
+    if (!check_size(
+            report, plane, label(*check.subject), state, rows_of(check, plane, state, sequence))) {
       return;
     }
     // From the first entry on that may have been written; of rollback and fork the last one.
     std::uint32_t first = 0;
     if (plane.info.ring_rows == 0 && state.pages != 0) {
-      first = check.before.live ? plane.units(check.before.sequence.position) / plane.info.page_rows
-                                : state.pages - 1;
+      std::uint32_t const before = plane.is_draft() ? check.before.planes[plane.index].length
+                                                    : plane.units(check.before.sequence.position);
+      first = check.before.live ? before / plane.info.page_rows : state.pages - 1;
       first = first < state.pages ? first : state.pages - 1;
     }
     for (std::uint32_t rank = 0; rank < plane.bases.size() && report.is_clean(); ++rank) {
@@ -123,8 +133,9 @@ void deep(Check const& check, Report& report) {
     }
     for_each_sequence(check, [&](model::SequenceName name, Holder holder, model::History const&) {
       PlaneState const state = check.inspection.state(holder, plane.index);
-      std::uint32_t const tokens = tokens_of(check.inspection.sequence(holder.index));
-      if (report.is_clean() && check_size(report, plane, label(name), state, tokens)) {
+      std::uint32_t const rows =
+          rows_of(check, plane, state, check.inspection.sequence(holder.index));
+      if (report.is_clean() && check_size(report, plane, label(name), state, rows)) {
         for (std::uint32_t rank = 0; rank < plane.bases.size() && report.is_clean(); ++rank) {
           check_entries(check, report, plane, name, rank, 0, state.pages);
         }
@@ -133,7 +144,9 @@ void deep(Check const& check, Report& report) {
     for_each_held(check, [&](Label name, Holder holder, model::History const&) {
       PlaneState const state = check.inspection.state(holder, plane.index);
       if (report.is_clean()) {
-        check_size(report, plane, name, state, check.inspection.snapshot(holder.index).position);
+        std::uint32_t const position = check.inspection.snapshot(holder.index).position;
+        check_size(
+            report, plane, name, state, plane.is_draft() ? state.length : plane.units(position));
       }
     });
   }

@@ -104,6 +104,7 @@ Observation HoldfastSystem::restore(PrefixQuery const& query, SequenceName name)
   }
   restored_from_ = restored->entry;
   names_[name.value].sequence = std::move(restored->sequence);
+  names_[name.value].history.assign(tokens.begin(), tokens.begin() + restored->length);
   return Observation::success(restored->length);
 }
 

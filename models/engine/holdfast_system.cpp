@@ -42,6 +42,7 @@ HoldfastSystem::HoldfastSystem(Layout const& layout,
                                ToyEngine& engine)
     : names_(kNameLimit),
       snapshots_(kNameLimit),
+      held_(kNameLimit),
       entries_(kNameLimit),
       first_names_(kNameLimit),
       devices_(devices.begin(), devices.end()),
@@ -62,6 +63,7 @@ Observation HoldfastSystem::create(SequenceName name) {
     return Observation::failure(sequence.error().code);
   }
   names_[name.value].sequence = std::move(*sequence);
+  names_[name.value].history.clear();
   return Observation::success(0);
 }
 
@@ -85,7 +87,7 @@ Observation HoldfastSystem::begin(SequenceName name,
     }
     named.append.reset();
     named.round.emplace(std::move(*handle));
-    wrote = engine_.write(*named.round, *position, tokens, 0, written, style);
+    wrote = engine_.write(*named.round, *position, tokens, 0, written, style, named.history);
   } else {
     auto handle = named.sequence.append(rows, {}, append_mode(style.mode));
     if (!handle) {
@@ -93,7 +95,7 @@ Observation HoldfastSystem::begin(SequenceName name,
     }
     named.round.reset();
     named.append.emplace(std::move(*handle));
-    wrote = engine_.write(*named.append, *position, tokens, 0, written, style);
+    wrote = engine_.write(*named.append, *position, tokens, 0, written, style, named.history);
   }
   named.position = *position;
   named.tokens = std::move(tokens);
@@ -116,7 +118,7 @@ Observation HoldfastSystem::rewrite(
   }
   style.mode = named.mode;
   Status const wrote =
-      engine_.write(*named.round, named.position, named.tokens, first, count, style);
+      engine_.write(*named.round, named.position, named.tokens, first, count, style, named.history);
   if (!wrote) {
     named.tokens = before;
   }
@@ -162,7 +164,8 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
     std::vector<Token> const tokens = tokens_of(part.token, part.rows);
     style.mode = part.mode;
     StepRows rows{*step, i, part.deed == StepDeed::kVerify};
-    if (Status const wrote = engine_.write(rows, positions[i], tokens, 0, part.rows, style);
+    if (Status const wrote = engine_.write(
+            rows, positions[i], tokens, 0, part.rows, style, names_[part.sequence.value].history);
         !wrote) {
       return Observation::failure(wrote.error().code);
     }
@@ -177,10 +180,14 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < items.count; ++i) {
     std::uint32_t const again = accepted[i].rows_to_append;
+    StepPart const& part = items.parts[i];
     kept += accepted[i].committed + again;
+    if (part.deed != StepDeed::kPad) {
+      note_kept(part.sequence, tokens_of(part.token, accepted[i].committed));
+    }
     if (again != 0) {
       if (Status const appended =
-              append_again(*list[i].sequence, positions[i], tokens_of(items.parts[i].token, again));
+              append_again(part.sequence, positions[i], tokens_of(part.token, again));
           !appended) {
         return Observation::failure(appended.error().code);
       }
@@ -190,14 +197,22 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
 }
 
 /// Appends rows that an in-place round kept but did not commit.
-Status HoldfastSystem::append_again(Sequence& sequence,
+Status HoldfastSystem::append_again(SequenceName name,
                                     std::uint32_t position,
                                     std::span<Token const> tokens) {
+  Named& named = names_[name.value];
   auto const rows = static_cast<std::uint32_t>(tokens.size());
-  auto handle = sequence.append(rows);
+  auto handle = named.sequence.append(rows);
   HOLDFAST_TRY(handle);
-  HOLDFAST_TRY(engine_.write(*handle, position, tokens, 0, rows, {}));
-  return handle->commit();
+  HOLDFAST_TRY(engine_.write(*handle, position, tokens, 0, rows, {}, named.history));
+  HOLDFAST_TRY(handle->commit());
+  note_kept(name, tokens);
+  return {};
+}
+
+void HoldfastSystem::note_kept(SequenceName name, std::span<Token const> tokens) {
+  std::vector<Token>& history = names_[name.value].history;
+  history.insert(history.end(), tokens.begin(), tokens.end());
 }
 
 /// Whether the step's arrays on all devices name the sequence of every row, and 0 for padding.
@@ -234,7 +249,14 @@ bool HoldfastSystem::names_rows(Step const& step,
 
 Observation HoldfastSystem::commit(SequenceName name) {
   Named& named = names_[name.value];
-  return named.append ? observe(named.append->commit()) : Observation::failure(ErrorCode::kStale);
+  if (!named.append) {
+    return Observation::failure(ErrorCode::kStale);
+  }
+  Status const committed = named.append->commit();
+  if (committed) {
+    note_kept(name, named.tokens);
+  }
+  return observe(committed);
 }
 
 Observation HoldfastSystem::drop(SequenceName name) {
@@ -266,9 +288,10 @@ Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
     return Observation::failure(accepted.error().code);
   }
   std::uint32_t const again = accepted->rows_to_append;
+  note_kept(name, std::span{named.tokens}.first(accepted->committed));
   if (again != 0) {
     if (Status const appended =
-            append_again(named.sequence, named.position, std::span{named.tokens}.first(again));
+            append_again(name, named.position, std::span{named.tokens}.first(again));
         !appended) {
       return Observation::failure(appended.error().code);
     }
@@ -282,6 +305,7 @@ Observation HoldfastSystem::snapshot(SequenceName name, SnapshotName snapshot) {
     return Observation::failure(held.error().code);
   }
   snapshots_[snapshot.value] = std::move(*held);
+  held_[snapshot.value] = names_[name.value].history;
   auto const position = snapshots_[snapshot.value].position();
   return position ? Observation::success(*position) : Observation::failure(position.error().code);
 }
@@ -295,6 +319,7 @@ Observation HoldfastSystem::rollback(SequenceName name, SnapshotName snapshot) {
   if (Status const done = sequence.rollback(snapshots_[snapshot.value]); !done) {
     return Observation::failure(done.error().code);
   }
+  names_[name.value].history = held_[snapshot.value];
   auto const position = sequence.position();
   return position ? Observation::success(*position) : Observation::failure(position.error().code);
 }
@@ -305,6 +330,7 @@ Observation HoldfastSystem::fork(SnapshotName snapshot, SequenceName name) {
     return Observation::failure(sequence.error().code);
   }
   names_[name.value].sequence = std::move(*sequence);
+  names_[name.value].history = held_[snapshot.value];
   auto const position = names_[name.value].sequence.position();
   return position ? Observation::success(*position) : Observation::failure(position.error().code);
 }
@@ -314,7 +340,11 @@ Observation HoldfastSystem::can_truncate(SequenceName name, std::uint32_t length
 }
 
 Observation HoldfastSystem::truncate(SequenceName name, std::uint32_t length) {
-  return observe(names_[name.value].sequence.truncate(length), length);
+  Status const shortened = names_[name.value].sequence.truncate(length);
+  if (shortened) {
+    names_[name.value].history.resize(length);
+  }
+  return observe(shortened, length);
 }
 
 Observation HoldfastSystem::release(SequenceName name) {

@@ -78,9 +78,10 @@ class HoldfastSystem final : public System {
   [[nodiscard]] bool names_rows(Step const& step,
                                 StepParts const& items,
                                 std::uint32_t device) const;
-  [[nodiscard]] Status append_again(Sequence& sequence,
+  [[nodiscard]] Status append_again(SequenceName name,
                                     std::uint32_t position,
                                     std::span<Token const> tokens);
+  void note_kept(SequenceName name, std::span<Token const> tokens);
 
   struct Named {
     Sequence sequence;
@@ -89,10 +90,12 @@ class HoldfastSystem final : public System {
     std::uint32_t position = 0;  // of the open handle's first row
     std::vector<Token> tokens;   // of its rows that are written
     StateMode mode = StateMode::kFresh;
+    std::vector<Token> history;  // committed
   };
 
   std::vector<Named> names_;                // [kNameLimit]
   std::vector<Snapshot> snapshots_;         // [kNameLimit]
+  std::vector<std::vector<Token>> held_;    // [kNameLimit], tokens of the snapshots
   std::vector<EntryId> entries_;            // [kNameLimit]
   std::vector<std::uint32_t> first_names_;  // [kNameLimit], under which entries were captured first
   std::vector<std::byte> bytes_;            // of one entry

@@ -311,7 +311,7 @@ ToyEngine::ToyEngine(ModelShape const& shape, Device& device)
   }
   std::uint64_t const rows = std::max<std::uint64_t>(shape.capacity.tokens, 1);
   auto staging = device_.allocate(rows * elements * sizeof(float), MemoryKind::kDevice);
-  auto tokens = device_.allocate(rows * sizeof(Token), MemoryKind::kPinned);
+  auto tokens = device_.allocate(2 * rows * sizeof(Token), MemoryKind::kPinned);
   if (!staging || !tokens) {
     throw std::bad_alloc{};
   }
@@ -327,12 +327,10 @@ ToyEngine::~ToyEngine() {
 template <typename Handle>
 Status ToyEngine::write_plane(Handle& handle,
                               PlaneShape const& plane,
-                              std::uint32_t position,
-                              std::uint32_t first,
-                              std::uint32_t count,
+                              RowSpan const& span,
                               std::uint32_t rank,
                               WriteStyle style) noexcept {
-  auto const* const tokens = reinterpret_cast<Token const*>(tokens_.base);
+  auto const [tokens, position, first, count] = span;
   auto* const staging = reinterpret_cast<float*>(staging_.base);
   RowsParameters parameters{.shape = &plane,
                             .view = {},
@@ -367,21 +365,53 @@ Status ToyEngine::write_plane(Handle& handle,
   return {};
 }
 
+/// From the watermark to the last of the span's rows, as far as the handle allows.
+template <typename Handle>
+Status ToyEngine::write_draft(Handle& handle,
+                              PlaneShape const& plane,
+                              RowSpan const& rows,
+                              std::span<Token const> history,
+                              std::uint32_t rank,
+                              WriteStyle style) noexcept {
+  auto const open = handle.range(plane.kind, plane.layer);
+  HOLDFAST_TRY(open);
+  std::uint32_t const behind = rows.position - open->first;
+  std::uint32_t const most = std::min(open->count, behind + rows.first + rows.count);
+  if (most <= style.skip || history.size() < rows.position) {
+    return {};
+  }
+  std::uint32_t const count = most - style.skip;
+  // Beside the tokens of the open rows, which other planes are made of.
+  Token* const tokens = reinterpret_cast<Token*>(tokens_.base) + shape_.capacity.tokens;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    tokens[i] = i < behind ? history[open->first + i] : rows.tokens[i - behind];
+  }
+  RowSpan const span{.tokens = tokens, .position = open->first, .first = 0, .count = count};
+  return write_plane(handle, plane, span, rank, style);
+}
+
 template <typename Handle>
 Status ToyEngine::write(Handle& handle,
                         std::uint32_t position,
                         std::span<Token const> tokens,
                         std::uint32_t first,
                         std::uint32_t count,
-                        WriteStyle style) noexcept {
+                        WriteStyle style,
+                        std::span<Token const> history) noexcept {
   std::copy(tokens.begin(), tokens.end(), reinterpret_cast<Token*>(tokens_.base));
   if (count == 0) {
     return {};
   }
+  RowSpan const rows{.tokens = reinterpret_cast<Token const*>(tokens_.base),
+                     .position = position,
+                     .first = first,
+                     .count = count};
   for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
     for (PlaneShape const& plane : shape_.planes) {
-      if (!plane.derived) {
-        HOLDFAST_TRY(write_plane(handle, plane, position, first, count, rank, style));
+      if (rule_of(plane.kind) == PlaneRule::kDraft) {
+        HOLDFAST_TRY(write_draft(handle, plane, rows, history, rank, style));
+      } else if (!plane.derived) {
+        HOLDFAST_TRY(write_plane(handle, plane, rows, rank, style));
       }
     }
     auto const written = static_cast<std::uint32_t>(tokens.size());
@@ -482,19 +512,22 @@ template Status ToyEngine::write(Append&,
                                  std::span<Token const>,
                                  std::uint32_t,
                                  std::uint32_t,
-                                 WriteStyle) noexcept;
+                                 WriteStyle,
+                                 std::span<Token const>) noexcept;
 template Status ToyEngine::write(Round&,
                                  std::uint32_t,
                                  std::span<Token const>,
                                  std::uint32_t,
                                  std::uint32_t,
-                                 WriteStyle) noexcept;
+                                 WriteStyle,
+                                 std::span<Token const>) noexcept;
 
 template Status ToyEngine::write(StepRows&,
                                  std::uint32_t,
                                  std::span<Token const>,
                                  std::uint32_t,
                                  std::uint32_t,
-                                 WriteStyle) noexcept;
+                                 WriteStyle,
+                                 std::span<Token const>) noexcept;
 
 }  // namespace holdfast::model

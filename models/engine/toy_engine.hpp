@@ -18,6 +18,7 @@ struct WriteStyle {
   bool view = false;        // through views, where a plane has them
   bool again = false;       // rows of a round that may have been written before
   StateMode mode = StateMode::kFresh;
+  std::uint32_t skip = 0;  // rows of draft planes that are left out at the end
 };
 
 /// One item of a step, with the calls of an Append or Round.
@@ -31,6 +32,9 @@ struct StepRows {
                         std::uint32_t written,
                         std::uint32_t rank) noexcept {
     return step.rows(item, plane, layer, written, rank);
+  }
+  Result<OpenRange> range(PlaneKind plane, std::uint32_t layer) const noexcept {
+    return step.range(item, plane, layer);
   }
   Result<StateView> state(std::uint32_t layer, std::uint32_t written, std::uint32_t rank) noexcept {
     return step.state(item, layer, written, rank);
@@ -61,15 +65,17 @@ class ToyEngine {
   ~ToyEngine();
 
   /// Writes open rows [first, first + count) of `tokens` into every plane; states are computed anew
-  /// for all of `tokens`, columns from `first` on. Handle is Append, Round or StepRows;
-  /// position is that of open row 0.
+  /// for all of `tokens`, columns from `first` on, and draft rows from the watermark to those of
+  /// these tokens. Handle is Append, Round or StepRows; position is that of open row 0, `history`
+  /// the committed tokens.
   template <typename Handle>
   Status write(Handle& handle,
                std::uint32_t position,
                std::span<Token const> tokens,
                std::uint32_t first,
                std::uint32_t count,
-               WriteStyle style) noexcept;
+               WriteStyle style,
+               std::span<Token const> history) noexcept;
 
   /// The Rescan of caches that are written by this engine, which is the context.
   static Status rescan(void* engine, RescanCall const& call) noexcept;
@@ -78,12 +84,24 @@ class ToyEngine {
   [[nodiscard]] Memory staging() const noexcept { return staging_; }
 
  private:
+  /// Rows of one plane, and the tokens that they are made of.
+  struct RowSpan {
+    Token const* tokens;     // of open row 0 on
+    std::uint32_t position;  // of open row 0
+    std::uint32_t first;     // open rows [first, first + count)
+    std::uint32_t count;
+  };
+  template <typename Handle>
+  Status write_draft(Handle& handle,
+                     PlaneShape const& plane,
+                     RowSpan const& rows,
+                     std::span<Token const> history,
+                     std::uint32_t rank,
+                     WriteStyle style) noexcept;
   template <typename Handle>
   Status write_plane(Handle& handle,
                      PlaneShape const& plane,
-                     std::uint32_t position,
-                     std::uint32_t first,
-                     std::uint32_t count,
+                     RowSpan const& span,
                      std::uint32_t rank,
                      WriteStyle style) noexcept;
   template <typename Handle>

@@ -45,9 +45,7 @@ struct LackingPlane {
   std::vector<std::string_view> required;
 };
 std::vector<LackingPlane> lacking_planes() {
-  return {{"sliding_kv", "sliding-window KV", {"kind", "heads", "head_dim", "window"}},
-          {"draft_kv", "draft planes", {"kind", "heads", "head_dim"}},
-          {"draft_latent", "draft planes", {"kind", "width"}}};
+  return {{"sliding_kv", "sliding-window KV", {"kind", "heads", "head_dim", "window"}}};
 }
 constexpr std::string_view kLackingFormats[] = {"fp8_e4m3", "q8_0", "q5_1"};
 /// Values of attention KV in a format of their own.
@@ -134,7 +132,7 @@ void read_plane(JsonPlace const& plane,
     Spec spec;
     KeyCollector keys;
     Spec::fields(spec, keys);
-    if (std::is_same_v<Spec, AttentionKvSpec>) {
+    if (std::is_base_of_v<AttentionKvSpec, Spec>) {
       keys.extra.push_back(kValueFormat);
     }
     plane.expect_object(keys.required, keys.extra);

@@ -16,18 +16,24 @@ struct AppendOp {
   std::uint32_t piece = 0;
   std::uint32_t view = 0;
   StateMode mode = StateMode::kFresh;
+  std::uint32_t skip = 0;
 
   [[nodiscard]] bool precondition(Model const& model) const {
     return model.sequence(sequence).created && are_sane(count, token) && mode != StateMode::kRescan;
   }
   Observation apply(Model& model, Observation const& got) const {
     Observation const opened = model.begin(
-        sequence, false, count, count, token, got.is(ErrorCode::kExhausted), view != 0, mode);
+        sequence, false, count, count, token, got.is(ErrorCode::kExhausted), view != 0, mode, skip);
     return opened.ok ? model.commit(sequence) : opened;
   }
   Observation run(System& system) const {
-    Observation const opened = system.begin(
-        sequence, false, count, count, token, {.piece = piece, .view = view != 0, .mode = mode});
+    Observation const opened =
+        system.begin(sequence,
+                     false,
+                     count,
+                     count,
+                     token,
+                     {.piece = piece, .view = view != 0, .mode = mode, .skip = skip});
     return opened.ok ? system.commit(sequence) : opened;
   }
   static std::optional<AppendOp> generate(GenerateContext const& context) {
@@ -44,7 +50,8 @@ struct AppendOp {
                     context.model.next_token(),
                     pick_piece(context.source),
                     context.source.one_in(4) ? 1U : 0U,
-                    pick_mode(context, false)};
+                    pick_mode(context, false),
+                    pick_skip(context)};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -54,6 +61,7 @@ struct AppendOp {
     visit("piece", piece);
     visit("view", view);
     visit("mode", mode, StateMode::kFresh);
+    visit("skip", skip, 0U);
   }
   [[nodiscard]] std::uint32_t rows() const { return count; }
 };

@@ -135,6 +135,12 @@ inline StateMode pick_mode(GenerateContext const& context, bool round) noexcept 
   return rescans ? StateMode::kRescan : StateMode::kInPlace;
 }
 
+/// Rows of draft planes that the engine leaves out at the end: mostly none.
+inline std::uint32_t pick_skip(GenerateContext const& context) noexcept {
+  bool const skips = context.model.shape().has_draft() && context.source.one_in(3);
+  return skips ? context.source.between(1, 12) : 0;
+}
+
 /// Rows left of a live sequence.
 inline std::uint32_t room_of(Model const& model, SequenceName name) noexcept {
   return model.sequence(name).live ? model.shape().capacity.tokens - model.position(name) : 1;

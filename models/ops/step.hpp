@@ -14,6 +14,7 @@ struct StepOp {
   StepParts items;
   std::uint32_t piece = 0;
   std::uint32_t view = 0;
+  std::uint32_t skip = 0;
 
   [[nodiscard]] bool precondition(Model const& model) const {
     for (StepPart const& item : items) {
@@ -32,10 +33,10 @@ struct StepOp {
     return items.count <= 2 * model.shape().capacity.sequences;
   }
   Observation apply(Model& model, Observation const& got) const {
-    return model.step(items, got.is(ErrorCode::kExhausted));
+    return model.step(items, got.is(ErrorCode::kExhausted), skip);
   }
   Observation run(System& system) const {
-    return system.step(items, {.piece = piece, .view = view != 0});
+    return system.step(items, {.piece = piece, .view = view != 0, .skip = skip});
   }
   static std::optional<StepOp> generate(GenerateContext const& context);
   template <typename Visitor>
@@ -43,6 +44,7 @@ struct StepOp {
     visit("items", items);
     visit("piece", piece);
     visit("view", view);
+    visit("skip", skip, 0U);
   }
   [[nodiscard]] std::uint32_t rows() const {
     std::uint32_t rows = 0;
@@ -107,6 +109,7 @@ inline std::optional<StepOp> StepOp::generate(GenerateContext const& context) {
   }
   op.piece = pick_piece(source);
   op.view = source.one_in(4) ? 1 : 0;
+  op.skip = pick_skip(context);
   return op;
 }
 

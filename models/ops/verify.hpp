@@ -17,17 +17,29 @@ struct VerifyOp {
   std::uint32_t piece = 0;
   std::uint32_t view = 0;
   StateMode mode = StateMode::kFresh;
+  std::uint32_t skip = 0;
 
   [[nodiscard]] bool precondition(Model const& model) const {
     return model.sequence(sequence).created && written <= count && are_sane(count, token);
   }
   Observation apply(Model& model, Observation const& got) const {
-    return model.begin(
-        sequence, true, count, written, token, got.is(ErrorCode::kExhausted), view != 0, mode);
+    return model.begin(sequence,
+                       true,
+                       count,
+                       written,
+                       token,
+                       got.is(ErrorCode::kExhausted),
+                       view != 0,
+                       mode,
+                       skip);
   }
   Observation run(System& system) const {
-    return system.begin(
-        sequence, true, count, written, token, {.piece = piece, .view = view != 0, .mode = mode});
+    return system.begin(sequence,
+                        true,
+                        count,
+                        written,
+                        token,
+                        {.piece = piece, .view = view != 0, .mode = mode, .skip = skip});
   }
   static std::optional<VerifyOp> generate(GenerateContext const& context) {
     auto const name = pick_sequence(context, SequenceWish::kAtRest);
@@ -47,7 +59,8 @@ struct VerifyOp {
                     context.model.next_token(),
                     pick_piece(source),
                     source.one_in(4) ? 1U : 0U,
-                    pick_mode(context, true)};
+                    pick_mode(context, true),
+                    pick_skip(context)};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -58,6 +71,7 @@ struct VerifyOp {
     visit("piece", piece);
     visit("view", view);
     visit("mode", mode, StateMode::kFresh);
+    visit("skip", skip, 0U);
   }
   [[nodiscard]] std::uint32_t rows() const { return written; }
 };

@@ -111,6 +111,7 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name) {
   history.tokens.assign(from.tokens.begin(), from.tokens.begin() + longest);
   history.state = from.state;
   history.state_id = from.state_id;
+  history.watermark = std::min(from.watermark, longest);
   history.lo.fill(0);
   for (std::uint32_t ring = 0; ring < shape_.rings.size(); ++ring) {
     history.lo[ring] = longest / shape_.rings[ring].pool * shape_.rings[ring].pool;

@@ -63,11 +63,14 @@ void Model::copy_history(std::uint32_t from, std::uint32_t to) {
   histories_[to].state.assign(histories_[from].state.begin(), histories_[from].state.end());
   histories_[to].state_id = histories_[from].state_id;
   histories_[to].lo = histories_[from].lo;
+  histories_[to].watermark = histories_[from].watermark;
 }
 
 HistoryView Model::view(History const& history, std::uint32_t plane) const noexcept {
   std::uint32_t const ring = shape_.ring_of_plane[plane];
-  return {.tokens = history.tokens, .lo = ring == kRingLimit ? 0 : history.lo[ring]};
+  return {.tokens = history.tokens,
+          .lo = ring == kRingLimit ? 0 : history.lo[ring],
+          .watermark = history.watermark};
 }
 
 TokenRecord const* Model::record_of(Token token) const noexcept {
@@ -171,6 +174,7 @@ Observation Model::create(SequenceName name, bool exhausted) {
   history.state.assign(shape_.state_elements, 0.0F);
   history.state_id = next_state_++;
   history.lo.fill(0);
+  history.watermark = 0;
   live_sequences_.push_back(name.value);
   next_sequence_ = std::max(next_sequence_, name.value + 1);
   return Observation::success(0);
@@ -240,7 +244,8 @@ Observation Model::begin(SequenceName name,
                          Token token,
                          bool exhausted,
                          bool view,
-                         StateMode mode) {
+                         StateMode mode,
+                         std::uint32_t skip) {
   next_token_ = std::max(next_token_, token + rows);
   if (Observation const checked = check_begin(name, round, rows, mode); !checked.ok) {
     return checked;
@@ -258,6 +263,10 @@ Observation Model::begin(SequenceName name,
   open.rows = rows;
   open.written = written;
   open.viewed = view && written != 0;
+  std::uint32_t const behind = position(name) - history(sequences_[name.value]).watermark;
+  open.draft_rows = rows == 0 ? 0 : rows + std::min(behind, shape_.draft_lag());
+  std::uint32_t const most = written == 0 ? 0 : std::min(open.draft_rows, behind + written);
+  open.drafted = most - std::min(most, skip);
   open.mode = mode;
   open.slots = slots_of(item);
   open.drop_is_exact =
@@ -270,7 +279,7 @@ Observation Model::begin(SequenceName name,
   return Observation::success(rows);
 }
 
-Observation Model::step(StepParts const& items, bool exhausted) {
+Observation Model::step(StepParts const& items, bool exhausted, std::uint32_t skip) {
   if (items.count == 0) {
     return Observation::failure(ErrorCode::kInvalidArgument);
   }
@@ -314,7 +323,8 @@ Observation Model::step(StepParts const& items, bool exhausted) {
                               item.token,
                               false,
                               false,
-                              item.mode));
+                              item.mode,
+                              skip));
     }
   }
   for (StepPart const& item : items) {
@@ -344,6 +354,8 @@ Observation Model::rewrite(
     log_written(name, token + i, position(name) + first + i);
   }
   open.written = std::max(open.written, first + count);
+  std::uint32_t const behind = position(name) - history(sequences_[name.value]).watermark;
+  open.drafted = std::max(open.drafted, std::min(open.draft_rows, behind + first + count));
   open.viewed = open.viewed || view;
   return Observation::success(count);
 }
@@ -362,6 +374,8 @@ void Model::close_round(SequenceName name, std::uint32_t keep) {
   close_handle(name, 0);
   open.reset();
   open.rows = open.written = keep;
+  std::uint32_t const behind = position(name) - history(sequences_[name.value]).watermark;
+  open.draft_rows = open.drafted = keep + std::min(behind, shape_.draft_lag());
   open.tokens = again;
   for (std::uint32_t i = 0; i < keep; ++i) {
     log_written(name, again[i], position(name) + i);
@@ -378,6 +392,7 @@ void Model::close_handle(SequenceName name, std::uint32_t keep) {
   history.tokens.insert(history.tokens.end(), kept.begin(), kept.end());
   if (keep != 0) {
     history.state_id = next_state_++;
+    history.watermark = std::min(history.watermark + open.drafted, base + keep);
   }
   for (std::uint32_t s = 0; s < shape_.states.size(); ++s) {
     float* const state = history.state.data() + shape_.state_offsets[s];
@@ -537,6 +552,7 @@ Observation Model::truncate(SequenceName name, std::uint32_t length) {
   History& own = histories_[sequences_[name.value].history];
   log_removed(std::span{own.tokens}.subspan(length));
   own.tokens.resize(length);
+  own.watermark = std::min(own.watermark, length);
   for (std::uint32_t& lo : own.lo) {
     lo = std::min(lo, length);
   }

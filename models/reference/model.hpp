@@ -46,6 +46,15 @@ struct ModelShape {
              return state.stash_row_bytes != 0;
            });
   }
+  [[nodiscard]] bool has_draft() const noexcept {
+    return std::any_of(planes.begin(), planes.end(), [](PlaneShape const& plane) {
+      return rule_of(plane.kind) == PlaneRule::kDraft;
+    });
+  }
+  /// Most committed rows that a draft plane catches up in one handle.
+  [[nodiscard]] std::uint32_t draft_lag() const noexcept {
+    return capacity.largest_round + page_rows;
+  }
   /// Index in `planes`; UINT32_MAX when the layer has no such plane.
   [[nodiscard]] std::uint32_t find(PlaneKind kind, std::uint32_t layer) const noexcept;
 };
@@ -59,6 +68,7 @@ struct History {
   std::vector<float> state;                  // after all tokens, in slot order
   std::uint32_t state_id = 0;                // equal where one stored state serves several holders
   std::array<std::uint32_t, kRingLimit> lo;  // residency of each ring
+  std::uint32_t watermark = 0;               // rows of the draft planes
 };
 
 /// The open handle of a sequence.
@@ -67,7 +77,9 @@ struct OpenHandle {
   bool round = false;
   std::uint32_t rows = 0;
   std::uint32_t written = 0;
-  bool viewed = false;  // rings were given out as views, where they take the rows
+  std::uint32_t draft_rows = 0;  // of draft planes that may be written, from the watermark on
+  std::uint32_t drafted = 0;     // of them that are
+  bool viewed = false;           // rings were given out as views, where they take the rows
   StateMode mode = StateMode::kFresh;
   bool drop_is_exact = true;  // dropping would leave the sequence as it was
   std::uint32_t slots = 0;    // most state slots that it holds besides the sequence's own
@@ -76,7 +88,7 @@ struct OpenHandle {
   /// Forgets everything but its memory.
   void reset() noexcept {
     open = round = viewed = false;
-    rows = written = slots = 0;
+    rows = written = slots = draft_rows = drafted = 0;
     mode = StateMode::kFresh;
     drop_is_exact = true;
     tokens.clear();
@@ -128,7 +140,8 @@ class Model {
   void set_operation(std::uint32_t index) noexcept { operation_ = index; }
 
   Observation create(SequenceName name, bool exhausted);
-  /// `view`: the rows go through views, where a plane has them.
+  /// `view`: the rows go through views, where a plane has them; `skip`: rows of draft planes that
+  /// are left out at the end.
   Observation begin(SequenceName name,
                     bool round,
                     std::uint32_t rows,
@@ -136,11 +149,12 @@ class Model {
                     Token token,
                     bool exhausted,
                     bool view = false,
-                    StateMode mode = StateMode::kFresh);
+                    StateMode mode = StateMode::kFresh,
+                    std::uint32_t skip = 0);
   Observation rewrite(
       SequenceName name, std::uint32_t first, std::uint32_t count, Token token, bool view = false);
   /// Begins and finishes all items, or none. Success counts the rows that were kept.
-  Observation step(StepParts const& items, bool exhausted);
+  Observation step(StepParts const& items, bool exhausted, std::uint32_t skip = 0);
   Observation commit(SequenceName name);
   /// Success is 0 when the drop was exact, 1 when it lost the state.
   Observation drop(SequenceName name);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/reference/planes/attention_kv.hpp"
+#include "models/reference/planes/draft.hpp"
 #include "models/reference/planes/held.hpp"
 #include "models/reference/planes/indexer.hpp"
 #include "models/reference/planes/latent.hpp"
@@ -47,6 +48,8 @@ using AllReferences = ReferenceList<AttentionKvReference,
                                     LatentReference,
                                     IndexerReference,
                                     RecurrentReference,
-                                    HeldReference>;
+                                    HeldReference,
+                                    DraftKvReference,
+                                    DraftLatentReference>;
 
 }  // namespace holdfast::model

@@ -48,8 +48,8 @@ constexpr Figures kFigures[] = {
     {"gemma3", 0, 4 * 4096},
     {"gpt-oss", 0, 18 * 2048},
     // 34 states of 64 x 128 x 128 and conv 24576 x 3; 11 latent rows of 512 f32 = 22,528 bytes a
-    // token; 11 keys of 128 for 4 tokens = 1,408 bytes a token; 11 indexer rows of 256.
-    {"glm5-next", 152'633'344, 22'528, 4, 4 * 1'408, 11 * 1024},
+    // token, and 2,048 of a draft layer; 11 keys of 128 for 4 tokens = 1,408 bytes a token; 11 indexer rows of 256.
+    {"glm5-next", 152'633'344, 22'528 + 2'048, 4, 4 * 1'408, 11 * 1024},
     // 28 states of 16 x 8192 and conv 8192 x 3; 4 x 8 heads x 128.
     {"jamba", 17'432'576, 4 * 4096},
     // 20 states of 32 x 128 x 128 and conv 12288 x 3; 7 x latent 576 bf16.
@@ -64,7 +64,7 @@ constexpr Figures kFigures[] = {
     {"qwen3.5-bf16", 52'690'944, 8 * 4096},
     {"qwen3.5", 52'690'944, 0},
     // 48 states of 48 x 128 x 128 and conv 10240 x 3; 16 x 4 heads x 256.
-    {"qwen3.6-bf16", 156'893'184, 16 * 4096},
+    {"qwen3.6-bf16", 156'893'184, 17 * 4096},
     {"qwen3.6", 156'893'184, 0},
     // The twins, all in a few lines of their files.
     {"deepseek-v3.2-mini", 0, 3 * (36 + 16)},
@@ -72,15 +72,16 @@ constexpr Figures kFigures[] = {
     {"falcon-h1-mini", 3 * 400, 3 * 64},
     {"gemma3-mini", 0, 64},
     {"gpt-oss-mini", 0, 2 * 64},
-    {"glm5-next-mini", 4 * 544, 64, 4, 16, 32},
+    {"glm5-next-mini", 4 * 544, 64 + 64, 4, 16, 32},
     {"jamba-mini", 7 * 320, 64},
     {"kimi-linear-mini", 5 * 544, 2 * 48},
     {"lfm2-mini", 4 * 96, 2 * 64},
     {"nemotron-h-mini", 3 * 448, 64},
     {"qwen3-next-mini", 3 * 544, 64},
     {"qwen3.5-mini", 6 * 320, 2 * 64},
-    {"qwen3.6-mini", 3 * 432, 64},
+    {"qwen3.6-mini", 3 * 432, 64 + 64},
     {"tiny", 2 * 544, 64 + 64, 4, 16, 32},
+    {"tiny-draft", 0, 2 * 32 + 2 * 32, 4, 16, 32},
     {"tiny-formats", 0, 2 * 48 + 30 + 60 + 30, 4, 16, 32},
     {"tiny-held", 4 * (5 + 2), 32 + 32},
     {"tiny-ranks", 2 * 448 + 2 * 4 * (3 + 2), 2 * 64 + 64, 4, 16, 32},

@@ -64,7 +64,7 @@ std::string pattern(Layout const& layout) {
     letters += letters.empty() ? "" : " ";
     letters += layer.planes.empty() ? "-" : "";
     for (PlaneSpec const& plane : layer.planes) {
-      letters += "KLIRH"[plane.index()];
+      letters += "KLIRHkl"[plane.index()];
     }
   }
   return letters;
@@ -114,7 +114,9 @@ TEST(Geometry, TheDefaultOnesAreSmallAndLackNothing) {
                                       "nemotron-h-mini",
                                       "qwen3-next-mini",
                                       "qwen3.5-mini",
+                                      "qwen3.6-mini",
                                       "tiny",
+                                      "tiny-draft",
                                       "tiny-formats",
                                       "tiny-held",
                                       "tiny-ranks",
@@ -127,7 +129,6 @@ TEST(Geometry, WhatIsLackingIsListedAndRefusedToRun) {
   std::pair<char const*, std::vector<std::string>> const lacking[] = {
       {"gemma3", {"sliding-window KV (layer 0 and 21 others)"}},
       {"gemma3-mini", {"sliding-window KV (layer 0 and 4 others)"}},
-      {"glm5-next", {"draft planes (layer 45)"}},
       {"gpt-oss", {"sliding-window KV (layer 0 and 17 others)"}},
       {"gpt-oss-mini", {"sliding-window KV (layer 0 and 1 other)"}},
       {"qwen3.5",
@@ -135,12 +136,9 @@ TEST(Geometry, WhatIsLackingIsListedAndRefusedToRun) {
         "format q5_1 (layer 3 and 7 others)",
         "a format of its own for values (layer 3 and 7 others)"}},
       {"qwen3.6",
-       {"format q8_0 (layer 3 and 15 others)",
-        "format q5_1 (layer 3 and 15 others)",
-        "a format of its own for values (layer 3 and 15 others)",
-        "draft planes (layer 64)"}},
-      {"qwen3.6-bf16", {"draft planes (layer 64)"}},
-      {"qwen3.6-mini", {"draft planes (layer 4)"}}};
+       {"format q8_0 (layer 3 and 16 others)",
+        "format q5_1 (layer 3 and 16 others)",
+        "a format of its own for values (layer 3 and 16 others)"}}};
   std::size_t found = 0;
   for (std::string const& name : built_in_geometry_names()) {
     Geometry const geometry = read_geometry(name);
@@ -192,8 +190,8 @@ TEST(Geometry, BuiltInOnesKeepThePatternOfTheirModel) {
       {"gemma3-mini", "- - - - - K"},
       {"glm5", repeated("LI", 78)},
       {"glm5-mini", "LI LI LI LI"},
-      {"glm5-next", repeated("R R R LI", 11) + " R -"},  // "-": the draft layer
-      {"glm5-next-mini", "R R R LI R"},
+      {"glm5-next", repeated("R R R LI", 11) + " R l"},  // "l": the draft layer
+      {"glm5-next-mini", "R R R LI R l"},
       {"gpt-oss", repeated("- K", 18)},  // "-": sliding-window KV
       {"gpt-oss-mini", "- K - K"},
       {"jamba", repeated("R R R R K R R R", 4)},
@@ -210,9 +208,10 @@ TEST(Geometry, BuiltInOnesKeepThePatternOfTheirModel) {
       {"qwen3.5-bf16", repeated("R R R K", 8)},
       {"qwen3.5-mini", "R R R K R R R K"},
       {"qwen3.6", repeated("R R R -", 16) + " -"},
-      {"qwen3.6-bf16", repeated("R R R K", 16) + " -"},
-      {"qwen3.6-mini", "R R R K -"},
+      {"qwen3.6-bf16", repeated("R R R K", 16) + " k"},
+      {"qwen3.6-mini", "R R R K k"},
       {"tiny", "R K LI R"},
+      {"tiny-draft", "K LI k l"},
       {"tiny-formats", "K K LI L L"},
       {"tiny-held", "KH - H K"},
       {"tiny-ranks", "R KH LI K RH"},
@@ -422,7 +421,9 @@ TEST(Geometry, RefusesNumbersThatAreNoSizes) {
 }
 
 TEST(Geometry, RefusesUnknownKinds) {
-  std::string const end = "; known: attention_kv, latent, indexer, recurrent, held";
+  std::string const end =
+      "; known: attention_kv, latent, indexer, recurrent, held, draft_kv, "
+      "draft_latent";
   EXPECT_EQ(
       refusal(with("\"latent\"", "\"sliding\"")),
       "x.json: layers[1].planes[1].kind: layer 2 has a plane of unknown kind \"sliding\"" + end);

@@ -56,6 +56,8 @@ struct RowsView {
   std::uint32_t page_rows = 0;
   std::uint32_t ring_rows = 0;   ///< R of a tail ring, else 0
   Format format = Format::kF32;  ///< of the stored elements
+  std::uint32_t behind = 0;      ///< rows that the first open one lies below `committed`: of draft
+                                 ///< planes that lag, else 0
 };
 
 /// Where the recurrent state of one layer lies, for an engine's kernels. The conv window [conv_dim,
@@ -144,6 +146,12 @@ struct HeldView {
   std::uint32_t base_slot = 0;  ///< as StateView::base_slot
 };
 
+/// Rows [first, first + count) of one plane that a handle may write.
+struct OpenRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
 /// How a handle names its sequence or snapshot: an index and the generation that tells reuse.
 struct HandleId {
   std::uint32_t index = 0;
@@ -195,6 +203,13 @@ class OpenRows : public HandleBase {
                         std::uint32_t layer,
                         std::uint32_t written = UINT32_MAX,
                         std::uint32_t rank = 0) noexcept;
+  /// Rows of `layer` in a plane that this handle may write; write() and rows() count from the first
+  /// of them. They are the handle's own rows; of a draft plane those from its watermark on, at most
+  /// largest_round + page_rows more than the handle's own. What is not written of a draft plane is
+  /// not missing: the watermark rises to what is written and kept, and not at all when nothing is
+  /// kept.
+  /// Errors   : kStale, kTainted, kInvalidArgument
+  Result<OpenRange> range(PlaneKind plane, std::uint32_t layer) const noexcept;
   /// Where the state of `layer` lies; `written` as in rows(), and 0 in a rescan round, which only
   /// reads it. Errors: as rows().
   Result<StateView> state(std::uint32_t layer,
@@ -410,6 +425,8 @@ class Step : public detail::HandleBase {
                         std::uint32_t layer,
                         std::uint32_t written = UINT32_MAX,
                         std::uint32_t rank = 0) noexcept;
+  /// As Append::range, for one item.
+  Result<OpenRange> range(std::uint32_t item, PlaneKind plane, std::uint32_t layer) const noexcept;
   /// As Append::state, for one item.
   Result<StateView> state(std::uint32_t item,
                           std::uint32_t layer,

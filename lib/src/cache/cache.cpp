@@ -40,6 +40,13 @@ Result<RowsView> OpenRows::rows(PlaneKind plane,
   return core_->rows_view(id_, ticket_, plane, layer, written, rank);
 }
 
+Result<OpenRange> OpenRows::range(PlaneKind plane, std::uint32_t layer) const noexcept {
+  if (core_ == nullptr) {
+    return stale("handle");
+  }
+  return core_->range(id_, ticket_, plane, layer);
+}
+
 Result<StateView> OpenRows::state(std::uint32_t layer,
                                   std::uint32_t written,
                                   std::uint32_t rank) noexcept {
@@ -331,6 +338,20 @@ Result<RowsView> Step::rows(std::uint32_t item,
     return known.error();
   }
   return core_->rows_view(known->id, ticket, plane, layer, written, rank);
+}
+
+Result<OpenRange> Step::range(std::uint32_t item,
+                              PlaneKind plane,
+                              std::uint32_t layer) const noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->range(known->id, ticket, plane, layer);
 }
 
 Result<StateView> Step::state(std::uint32_t item,

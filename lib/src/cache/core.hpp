@@ -139,6 +139,10 @@ class Core {
                                            std::uint32_t layer,
                                            std::uint32_t written,
                                            std::uint32_t rank) noexcept;
+  [[nodiscard]] Result<OpenRange> range(HandleId id,
+                                        std::uint64_t ticket,
+                                        PlaneKind kind,
+                                        std::uint32_t layer) const noexcept;
   [[nodiscard]] Result<StateView> state_view(HandleId id,
                                              std::uint64_t ticket,
                                              std::uint32_t layer,
@@ -286,7 +290,16 @@ class Core {
                                          std::uint32_t limit,
                                          Error& why) const noexcept;
   /// What this cache writes for an entry of so many tokens.
-  [[nodiscard]] prefix::Form form_of(PrefixScope const& scope, std::uint32_t tokens) const noexcept;
+  /// Tokens that an entry has rows for, by plane: in draft planes perhaps fewer than its own.
+  using PlaneLengths = std::array<std::uint32_t, storage::kLargestClassCount>;
+  template <typename DraftLength>
+  [[nodiscard]] PlaneLengths plane_lengths(std::uint32_t tokens,
+                                           DraftLength draft_length) const noexcept;
+  [[nodiscard]] PlaneLengths lengths_of(std::uint32_t entry) const noexcept;
+  [[nodiscard]] PlaneLengths lengths_of(prefix::Form const& form) const noexcept;
+  [[nodiscard]] prefix::Form form_of(PrefixScope const& scope,
+                                     std::uint32_t tokens,
+                                     PlaneLengths const& lengths) const noexcept;
   /// How often the byte form has a plane's rows: once, or a share of each rank. States are split.
   [[nodiscard]] std::uint32_t shares_of(std::uint32_t plane) const noexcept {
     storage::ClassPlan const& known = plan_.classes[plane];
@@ -295,7 +308,7 @@ class Core {
   /// Visits an entry's bytes in the order of the byte form.
   template <typename Sink>
   void walk_payload(std::uint32_t entry, Sink& sink) const noexcept;
-  [[nodiscard]] Status check_entry_storage(std::uint32_t tokens) const noexcept;
+  [[nodiscard]] Status check_entry_storage(PlaneLengths const& lengths) const noexcept;
   /// Gives the entry its id; it is visible from now on.
   EntryId publish_entry(std::uint32_t entry,
                         PrefixScope const& scope,
@@ -332,6 +345,8 @@ class Core {
                                            std::uint32_t layer,
                                            std::uint32_t written,
                                            std::uint32_t rank) noexcept;
+  /// Rows of a plane that the open handle of a sequence may write.
+  [[nodiscard]] OpenRange open_range(std::uint32_t index, std::uint32_t plane) const noexcept;
   [[nodiscard]] RowsView make_view(std::uint32_t index,
                                    std::uint32_t plane,
                                    std::uint32_t layer_index,

@@ -263,14 +263,41 @@ Status Core::erase(EntryId entry) noexcept {
   return {};
 }
 
-prefix::Form Core::form_of(PrefixScope const& scope, std::uint32_t tokens) const noexcept {
+template <typename DraftLength>
+Core::PlaneLengths Core::plane_lengths(std::uint32_t tokens,
+                                       DraftLength draft_length) const noexcept {
+  PlaneLengths lengths{};
+  for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
+    bool const is_draft = plan_.classes[index].rule == PlaneRule::kDraft;
+    lengths[index] = is_draft ? std::min(tokens, draft_length(index)) : tokens;
+  }
+  return lengths;
+}
+
+Core::PlaneLengths Core::lengths_of(std::uint32_t entry) const noexcept {
+  return plane_lengths(snapshots_[entry].position, [&](std::uint32_t index) {
+    return std::visit(
+        [&](auto const& plane) {
+          return plane.state({HolderKind::kSnapshot, entry}).length;
+        },
+        planes_[index]);
+  });
+}
+
+Core::PlaneLengths Core::lengths_of(prefix::Form const& form) const noexcept {
+  return plane_lengths(form.tokens, [&](std::uint32_t index) { return form.planes[index].rows; });
+}
+
+prefix::Form Core::form_of(PrefixScope const& scope,
+                           std::uint32_t tokens,
+                           PlaneLengths const& lengths) const noexcept {
   prefix::Form form{.fingerprint = fingerprint_,
                     .ranks = plan_.ranks,
                     .tokens = tokens,
                     .scope = scope,
                     .plane_count = plan_.class_count};
   for_each_plane([&](std::uint32_t index, auto const& plane) {
-    planes::EntryShape const shape = plane.entry_shape(tokens);
+    planes::EntryShape const shape = plane.entry_shape(lengths[index]);
     prefix::PlaneForm& known = form.planes[index];
     known = {.kind = static_cast<std::uint32_t>(plan_.classes[index].kind),
              .layers = plan_.classes[index].layer_count,
@@ -300,7 +327,9 @@ void Core::walk_payload(std::uint32_t entry, Sink& sink) const noexcept {
 
 Result<EntryBytes> Core::entry_bytes(EntryId entry) const noexcept {
   HOLDFAST_TRY(check_entry(entry));
-  return form_of(index_.scope(entry.index), snapshots_[entry.index].position).bytes();
+  return form_of(
+             index_.scope(entry.index), snapshots_[entry.index].position, lengths_of(entry.index))
+      .bytes();
 }
 
 Result<std::uint64_t> Core::serialize(EntryId entry,
@@ -308,8 +337,9 @@ Result<std::uint64_t> Core::serialize(EntryId entry,
                                       Stream stream) const noexcept {
   HOLDFAST_TRY(check_entry(entry));
   auto const tokens = index_.tokens(entry.index);
-  prefix::Form const form =
-      form_of(index_.scope(entry.index), static_cast<std::uint32_t>(tokens.size()));
+  prefix::Form const form = form_of(index_.scope(entry.index),
+                                    static_cast<std::uint32_t>(tokens.size()),
+                                    lengths_of(entry.index));
   EntryBytes const size = form.bytes();
   if (out.size() < size.total) {
     return invalid("out",
@@ -327,7 +357,7 @@ Result<std::uint64_t> Core::serialize(EntryId entry,
   return size.total;
 }
 
-Status Core::check_entry_storage(std::uint32_t tokens) const noexcept {
+Status Core::check_entry_storage(PlaneLengths const& lengths) const noexcept {
   if (index_.free_count() == 0) {
     return Error{.code = ErrorCode::kExhausted,
                  .text = "every prefix entry is in use",
@@ -337,7 +367,7 @@ Status Core::check_entry_storage(std::uint32_t tokens) const noexcept {
   }
   Status enough;
   for_each_plane([&](std::uint32_t index, auto const& plane) {
-    std::uint32_t const pages = plane.entry_shape(tokens).pages;
+    std::uint32_t const pages = plane.entry_shape(lengths[index]).pages;
     if (enough && pages > plane.available()) {
       enough = Error{.code = ErrorCode::kExhausted,
                      .text = "not enough free storage for the entry",
@@ -359,7 +389,7 @@ Result<EntryId> Core::deserialize(PrefixScope const& scope,
   if (!head) {
     return head.error();
   }
-  HOLDFAST_TRY(prefix::check_owner(*head, form_of(scope, 0)));
+  HOLDFAST_TRY(prefix::check_owner(*head, form_of(scope, 0, {})));
   if (head->tokens > plan_.tokens) {
     return Error{.code = ErrorCode::kTooLong,
                  .text = "the entry has more rows than a sequence may have",
@@ -367,7 +397,8 @@ Result<EntryId> Core::deserialize(PrefixScope const& scope,
                  .got = head->tokens,
                  .limit = plan_.tokens};
   }
-  HOLDFAST_TRY(prefix::check_sizes(*head, form_of(scope, head->tokens)));
+  PlaneLengths const lengths = lengths_of(*head);
+  HOLDFAST_TRY(prefix::check_sizes(*head, form_of(scope, head->tokens, lengths)));
   if (head->tokens == 0) {
     return Error{
         .code = ErrorCode::kDamaged, .text = "the entry has no tokens", .subject = "bytes"};
@@ -377,10 +408,10 @@ Result<EntryId> Core::deserialize(PrefixScope const& scope,
   if (std::uint32_t const known = index_.find(scope, tokens); known != 0) {
     return EntryId{known, snapshots_[known].generation};
   }
-  HOLDFAST_TRY(check_entry_storage(head->tokens));
+  HOLDFAST_TRY(check_entry_storage(lengths));
   std::uint32_t const entry = index_.take();
   for_each_plane(
-      [&](std::uint32_t /*index*/, auto& plane) { plane.deserialize(entry, head->tokens); });
+      [&](std::uint32_t index, auto& plane) { plane.deserialize(entry, lengths[index]); });
   PieceCopier copier =
       PieceCopier::writer(*this, bytes.subspan(head->payload_at(), head->bytes().payload), stream);
   walk_payload(entry, copier);

@@ -162,6 +162,34 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
   return ticket;
 }
 
+OpenRange Core::open_range(std::uint32_t index, std::uint32_t plane) const noexcept {
+  SequenceRecord const& record = sequences_[index];
+  Opening const opening{.base = record.position, .rows = record.rows};
+  return std::visit(
+      [&](auto const& held) {
+        if constexpr (requires { held.open_range(index, opening); }) {
+          return held.open_range(index, opening);
+        } else {
+          return OpenRange{.first = record.position, .count = record.rows};
+        }
+      },
+      planes_[plane]);
+}
+
+Result<OpenRange> Core::range(HandleId id,
+                              std::uint64_t ticket,
+                              PlaneKind kind,
+                              std::uint32_t layer) const noexcept {
+  HOLDFAST_TRY(check_open(id, ticket));
+  std::uint32_t layer_index = 0;
+  std::uint32_t plane = 0;
+  storage::ClassPlan const* const known = plan_.find(kind, layer, &layer_index, &plane);
+  if (known == nullptr || known->page_rows == 0 || known->derived) {
+    return invalid("plane", "the layer has no rows of this kind to write", layer);
+  }
+  return open_range(id.index, plane);
+}
+
 RowsView Core::make_view(std::uint32_t index,
                          std::uint32_t plane,
                          std::uint32_t layer_index,
@@ -183,7 +211,8 @@ RowsView Core::make_view(std::uint32_t index,
             .parts = known.parts,
             .page_rows = known.page_rows,
             .ring_rows = known.ring_rows,
-            .format = known.format};
+            .format = known.format,
+            .behind = sequences_[index].position - open_range(index, plane).first};
       },
       planes_[plane]);
 }
@@ -215,9 +244,9 @@ Status Core::write_rows(HandleId id,
   if (rows.first > written) {
     return invalid("first", "rows below it are not written yet", rows.first, written);
   }
-  if (rows.count > record.rows - rows.first) {
-    return invalid(
-        "count", "goes past the open rows", std::int64_t{rows.first} + rows.count, record.rows);
+  std::uint32_t const open = open_range(id.index, plane).count;
+  if (rows.count > open - rows.first) {
+    return invalid("count", "goes past the open rows", std::int64_t{rows.first} + rows.count, open);
   }
   if (rows.count == 0) {
     return {};
@@ -295,7 +324,7 @@ Result<RowsView> Core::rows_view(HandleId id,
                    known->ring_rows - record.position % known->pool);
   }
   std::uint64_t const at = cell(id.index, plane, layer_index, rank);
-  written_[at] = std::max(written_[at], std::min(written, record.rows));
+  written_[at] = std::max(written_[at], std::min(written, open_range(id.index, plane).count));
   viewed_[at] = 1;
   return make_view(id.index, plane, layer_index, rank);
 }
@@ -394,7 +423,7 @@ Accepted Core::accepted_of(SequenceRecord const& record, std::uint32_t keep) con
 Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexcept {
   for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
-    if (known.derived) {
+    if (known.derived || known.rule == PlaneRule::kDraft) {
       continue;
     }
     for (std::uint32_t i = 0; i < plan_.ranks * known.layer_count; ++i) {
@@ -437,18 +466,21 @@ void Core::close_planes(std::uint32_t index, std::uint32_t keep) noexcept {
   SequenceRecord& record = sequences_[index];
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     std::uint32_t reached = 0;
+    std::uint32_t written = UINT32_MAX;
     for (std::uint32_t i = 0; i < plan_.ranks * plan_.classes[plane_index].layer_count; ++i) {
       // Through a view the engine may have written any open row.
       std::uint64_t const at = cell(index, plane_index, i / plan_.ranks, i % plan_.ranks);
       bool const viewed = viewed_[at] != 0 && !HOLDFAST_MUTANT(kViewNotCounted);
       reached = std::max(reached, viewed ? record.rows : written_[at]);
+      written = std::min(written, written_[at]);
     }
     plane.commit(owner_of(index),
                  {.base = record.position,
                   .rows = record.rows,
                   .round = record.open == OpenKind::kRound,
                   .reached = record.position + reached,
-                  .mode = record.mode},
+                  .mode = record.mode,
+                  .written = written},
                  keep,
                  step_of(plane_index));
   });

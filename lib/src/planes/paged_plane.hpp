@@ -54,11 +54,17 @@ class PagedPlane {
     return {};
   }
 
+ protected:
+  [[nodiscard]] std::uint32_t length(std::uint32_t sequence) const noexcept {
+    return lengths_[sequence];
+  }
+  void set_length(std::uint32_t sequence, std::uint32_t tokens) noexcept;
+  [[nodiscard]] storage::PagedTable& own_table() noexcept { return table_; }
+
  private:
   [[nodiscard]] std::uint32_t units(std::uint32_t tokens) const noexcept {
     return tokens / unit_tokens_;
   }
-  void set_length(std::uint32_t sequence, std::uint32_t tokens) noexcept;
 
   storage::PagedTable table_;
   base::FixedArray<std::uint32_t> lengths_;  // [sequence_limit], in the plane's own unit

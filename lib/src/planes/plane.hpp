@@ -33,6 +33,7 @@ struct Opening {
   bool round;             // a verify: rows are provisional
   std::uint32_t reached;  // at the end: one past the highest position that was written
   StateMode mode = StateMode::kFresh;
+  std::uint32_t written = 0;  // at the end: open rows of the plane that all layers have
 };
 
 /// Rollback puts a snapshot under the same id; a fork is a new sequence.

@@ -5,6 +5,7 @@
 
 #include <variant>
 
+#include "planes/draft_plane.hpp"
 #include "planes/paged_plane.hpp"
 #include "planes/recurrent_plane.hpp"
 #include "planes/tail_ring_plane.hpp"
@@ -19,7 +20,7 @@ struct TypeList {
 };
 
 /// In the order of PlaneRule.
-using AllPlanes = TypeList<PagedPlane, TailRingPlane, RecurrentPlane>;
+using AllPlanes = TypeList<PagedPlane, TailRingPlane, RecurrentPlane, DraftPlane>;
 
 template <typename... P>
 constexpr bool all_are_planes(TypeList<P...> /*list*/) noexcept {

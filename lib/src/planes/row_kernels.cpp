@@ -70,7 +70,7 @@ void store_part(Format format, float const* from, std::uint32_t count, std::byte
 void declare_row_writes(void const* raw, AccessSink& sink) noexcept {
   auto const& parameters = *static_cast<WriteRowsParameters const*>(raw);
   RowsView const& view = parameters.view;
-  std::uint32_t const first = view.sequence->committed + parameters.first;
+  std::uint32_t const first = view.sequence->committed - view.behind + parameters.first;
   sink.read(parameters.source,
             std::uint64_t{parameters.count} * view.parts * part_elements_of(view) * kF32Bytes);
   declare_table_reads(view, first, parameters.count, sink);
@@ -88,7 +88,7 @@ void write_rows(void const* raw) noexcept {
   float const* source = parameters.source;
   std::uint32_t const part_elements = part_elements_of(view);
   for_each_run(view,
-               view.sequence->committed + parameters.first,
+               view.sequence->committed - view.behind + parameters.first,
                parameters.count,
                [&](std::uint32_t row, std::uint32_t rows) {
                  std::byte* base = address_of(view, row);

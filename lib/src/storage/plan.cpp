@@ -375,6 +375,7 @@ Status make_plan(Layout const& layout, Plan& plan) noexcept {
   plan.snapshot_limit = plan.first_entry + capacity.entries;
   plan.tokens = capacity.tokens;
   plan.largest_round = capacity.largest_round;
+  plan.page_rows = layout.page_rows;
   plan.chunk_pages = layout.chunk_pages;
   plan.ranks = layout.ranks;
   plan.stages = layout.stages;

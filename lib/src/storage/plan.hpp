@@ -90,6 +90,7 @@ struct Plan {
   std::uint32_t step_rows = 0;
   std::uint32_t step_items = 0;    // most items of one step, padding counted
   std::uint32_t step_records = 0;  // most steps open at once
+  std::uint32_t page_rows = 0;
   std::uint32_t chunk_pages = 0;
   std::uint32_t ranks = 1;
   std::uint32_t stages = 1;
@@ -119,6 +120,8 @@ struct Plan {
   [[nodiscard]] std::uint64_t stash_bytes(ClassPlan const& plan) const noexcept {
     return std::max(1U, largest_round) * plan.stash_row_bytes;
   }
+  /// Most committed rows that a draft plane catches up in one handle.
+  [[nodiscard]] std::uint32_t draft_lag() const noexcept { return largest_round + page_rows; }
   [[nodiscard]] std::uint32_t device_count() const noexcept { return ranks * stages; }
   /// Kind of one layer of a class: a slot has parts of several kinds.
   [[nodiscard]] PlaneKind kind_of(ClassPlan const& plan, std::uint32_t index) const noexcept {

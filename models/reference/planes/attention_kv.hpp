@@ -11,13 +11,16 @@ struct AttentionKvReference {
   static constexpr std::array kPlanes = {
       ReferencePlane{PlaneKind::kAttentionKv, &TokenRows::rows, &TokenRows::expect}};
 
+  static PlaneShape shape_of(Spec const& spec, PlaneKind kind) noexcept {
+    return {.kind = kind,
+            .elements = 2 * spec.heads * spec.head_dim,
+            .parts = 2,
+            .format = spec.format,
+            .split = true};
+  }
   template <typename Shape>
   static void read(Spec const& spec, Shape& shape) {
-    shape.add_rows({.kind = PlaneKind::kAttentionKv,
-                    .elements = 2 * spec.heads * spec.head_dim,
-                    .parts = 2,
-                    .format = spec.format,
-                    .split = true});
+    shape.add_rows(shape_of(spec, PlaneKind::kAttentionKv));
   }
 };
 

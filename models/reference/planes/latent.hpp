@@ -11,9 +11,12 @@ struct LatentReference {
   static constexpr std::array kPlanes = {
       ReferencePlane{PlaneKind::kLatent, &TokenRows::rows, &TokenRows::expect}};
 
+  static PlaneShape shape_of(Spec const& spec, PlaneKind kind) noexcept {
+    return {.kind = kind, .elements = spec.width, .format = spec.format};
+  }
   template <typename Shape>
   static void read(Spec const& spec, Shape& shape) {
-    shape.add_rows({.kind = PlaneKind::kLatent, .elements = spec.width, .format = spec.format});
+    shape.add_rows(shape_of(spec, PlaneKind::kLatent));
   }
 };
 

@@ -17,6 +17,7 @@ namespace holdfast::model {
 struct HistoryView {
   std::span<Token const> tokens;  // committed
   std::uint32_t lo = 0;           // first resident row of this plane's ring
+  std::uint32_t watermark = 0;    // rows of draft planes
 };
 
 /// Rows [first, last) of a plane that must be there and right.

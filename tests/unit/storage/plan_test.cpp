@@ -275,6 +275,8 @@ TEST(PlaneKind, EveryKindHasItsName) {
   EXPECT_STREQ(name_of(PlaneKind::kTailRing), "tail_ring");
   EXPECT_STREQ(name_of(PlaneKind::kRecurrent), "recurrent");
   EXPECT_STREQ(name_of(PlaneKind::kHeld), "held");
+  EXPECT_STREQ(name_of(PlaneKind::kDraftKv), "draft_kv");
+  EXPECT_STREQ(name_of(PlaneKind::kDraftLatent), "draft_latent");
   EXPECT_STREQ(name_of(static_cast<PlaneKind>(kPlaneKindCount)), "unknown");
 }
 

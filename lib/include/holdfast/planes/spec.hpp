@@ -22,7 +22,9 @@
   X(LatentSpec, kLatent)               \
   X(IndexerSpec, kPoolKeys, kTailRing) \
   X(RecurrentSpec, kRecurrent)         \
-  X(HeldSpec, kHeld)
+  X(HeldSpec, kHeld)                   \
+  X(DraftKvSpec, kDraftKv)             \
+  X(DraftLatentSpec, kDraftLatent)
 
 namespace holdfast {
 
@@ -42,6 +44,7 @@ enum class PlaneRule : std::uint8_t {
   kPaged,  ///< rows in pages, addressed by position; any shorter length is one
   kRing,   ///< the last rows only; shorter only while the rows that it needs are resident
   kSlot,   ///< part of the one state slot of a sequence; never shorter
+  kDraft,  ///< as kPaged, but its length may lag behind the sequence's
 };
 
 /// A plane kind that a spec makes.
@@ -128,6 +131,7 @@ struct LayerRules {
 
 // Here, because a spec is made of the types above.
 #include <holdfast/planes/attention_kv.hpp>
+#include <holdfast/planes/draft.hpp>
 #include <holdfast/planes/held.hpp>
 #include <holdfast/planes/indexer.hpp>
 #include <holdfast/planes/latent.hpp>
