@@ -35,6 +35,9 @@ std::vector<char const*> geometries_of(std::string const& mutant) {
   if (mutant.starts_with("rank_")) {
     return {"tiny-ranks"};
   }
+  if (mutant.starts_with("draft_")) {
+    return {"tiny-draft"};
+  }
   if (mutant == "held_left_at_base" || mutant == "held_not_rolled_back" ||
       mutant == "held_not_serialized") {
     return {"tiny-held"};

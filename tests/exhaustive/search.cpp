@@ -133,6 +133,9 @@ class Collector {
     std::uint32_t const lap = ring_rows(shape_) + 1;
     add(model::BeginOp{name, lap, lap, token, 0, 0, mode});
     add(model::BeginOp{name, page, 1, token, 0, 1, mode});  // a view that is not used to the end
+    if (shape_.has_draft()) {
+      add(model::AppendOp{name, 1, token, 0, 0, mode, 1});  // the draft is left out
+    }
     std::uint32_t const most = shape_.capacity.largest_round;
     add(model::VerifyOp{name, kRoundRows, kRoundRows, token, 0, 0, mode_});
     add(model::VerifyOp{name, most, most, token, 0, 0, mode_});
