@@ -37,10 +37,12 @@ inline constexpr std::uint32_t kStepItemLimit = 6;
 
 /// What an item of a step does.
 enum class StepDeed : std::uint8_t { kAppend, kVerify, kPad };
+inline constexpr std::uint32_t kStepDeedCount = 3;
 
 /// What a handle does to the recurrent state: the mode of an append, the kind of a round. Only
 /// rounds are rescanned.
 enum class StateMode : std::uint8_t { kFresh, kInPlace, kRescan };
+inline constexpr std::uint32_t kStateModeCount = 3;
 
 /// One item of a step: what it opens, and what it keeps in the end.
 struct StepPart {

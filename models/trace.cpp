@@ -26,9 +26,11 @@ void append_number(std::string& text, std::uint32_t value) {
 
 /// Names of what an item of a step does, in the order of StepDeed.
 constexpr char const* kDeeds[] = {"append", "verify", "pad"};
+static_assert(std::size(kDeeds) == kStepDeedCount);
 
 /// Names of what a handle does to the state, in the order of StateMode.
 constexpr char const* kStateModes[] = {"fresh", "inplace", "rescan"};
+static_assert(std::size(kStateModes) == kStateModeCount);
 /// Names of what is wrong with bytes, in the order of Damage.
 constexpr char const* kDamages[] = {
     "flip", "cut", "longer", "magic", "version", "layout", "ranks", "tokens", "scope"};

@@ -121,9 +121,14 @@ Commands define(CLI::App& app, Words& words) {
       add_command(app, "run", "Random programs of operations, with every invariant checked", words);
   define_run(*commands.run, words);
   commands.replay =
-      add_command(app, "replay", "Run traces again, and say what happened at a violation", words);
+      add_command(app,
+                  "replay",
+                  "Run traces and fuzzer inputs again, and say what happened at a violation",
+                  words);
   commands.replay
-      ->add_option("FILE", words.paths, "Traces, and folders that are searched for *.trace")
+      ->add_option("FILE",
+                   words.paths,
+                   "Traces, inputs of fuzz_interleave, and folders that are searched for both")
       ->type_name("");
   add_mutant(*commands.replay, words);
   add_checking(*commands.replay, words);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// holdfast replay: traces again, and the story of the first violation.
+// holdfast replay: traces and fuzzer inputs again, and the story of the first violation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "fuzz/codec.hpp"
 #include "fuzz/run.hpp"
 #include "models/trace.hpp"
 #include "tools/commands.hpp"
@@ -25,6 +26,7 @@ using model::Observation;
 /// A trace that is ready to run.
 struct Loaded {
   std::string path;
+  bool encoded = false;  // it was the input of a fuzzer
   model::Trace trace;
   model::Geometry geometry;
 };
@@ -45,13 +47,20 @@ struct Replayed {
   std::vector<model::AnyOp> ops;  // that ran
 };
 
+/// Whether a file is the input of a fuzzer, whose names say nothing.
+bool is_encoded(fs::path const& path) {
+  std::ifstream file{path, std::ios::binary};
+  return file && file.peek() == fuzz::kProgramMagic;
+}
+
 std::vector<std::string> traces_below(std::string const& folder) {
   std::vector<std::string> files;
   std::error_code error;
   for (fs::recursive_directory_iterator entry{folder, error}, end; !error && entry != end;
        entry.increment(error)) {
     std::error_code ignored;
-    if (entry->path().extension() == ".trace" && !entry->is_directory(ignored)) {
+    if (!entry->is_directory(ignored) &&
+        (entry->path().extension() == ".trace" || is_encoded(entry->path()))) {
       files.push_back(entry->path().string());
     }
   }
@@ -59,7 +68,7 @@ std::vector<std::string> traces_below(std::string const& folder) {
     throw InputError{folder + ": cannot be read: " + error.message()};
   }
   if (files.empty()) {
-    throw InputError{folder + ": the folder has no *.trace file"};
+    throw InputError{folder + ": the folder has no *.trace file and no fuzzer input"};
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -96,11 +105,11 @@ std::string place_of_geometry(std::string const& path) {
 }
 
 Loaded load(std::string const& path) {
-  Loaded loaded{.path = path, .trace = model::load_trace(path)};
+  Loaded loaded{.path = path, .encoded = is_encoded(path), .trace = fuzz::load_program(path)};
   try {
     loaded.geometry = model::geometry_from_reference(loaded.trace.geometry);
   } catch (InputError const& error) {
-    throw InputError{place_of_geometry(path) + ": " + error.what()};
+    throw InputError{(loaded.encoded ? path : place_of_geometry(path)) + ": " + error.what()};
   }
   check_geometry(loaded.geometry, path);
   return loaded;
@@ -171,7 +180,7 @@ Replayed replay(Loaded const& loaded, bool compare) {
   Replayed replayed{.loaded = &loaded};
   replayed.result = runner.run_ops(loaded.trace.ops);
   replayed.ops = runner.ops();
-  if (replayed.ops.empty()) {
+  if (replayed.ops.empty() && !loaded.encoded) {  // a fuzzer may well make such
     throw InputError{loaded.path +
                      ": no operation of the trace can run; the precondition of each is false"};
   }
@@ -219,6 +228,7 @@ std::string story_of(Replayed const& replayed) {
 Json file_json(Replayed const& replayed) {
   bool const failed = replayed.result.failure.has_value();
   return {{"file", replayed.loaded->path},
+          {"encoded", replayed.loaded->encoded},
           {"geometry", replayed.loaded->geometry.name},
           {"outcome", failed ? "violation" : "ok"},
           {"operations", replayed.ops.size()},
@@ -299,6 +309,11 @@ int execute(ReplayOptions const& options) {
   Totals totals;
   for (Loaded const& loaded : all) {
     explain_crashes(replay_command(options, loaded.path));
+    bool const is_named =
+        std::find(options.paths.begin(), options.paths.end(), loaded.path) != options.paths.end();
+    if (loaded.encoded && is_named && !options.json) {
+      print(model::print_trace(loaded.trace) + "\n");  // nobody can read it otherwise
+    }
     Replayed replayed = replay(loaded, options.compare);
     if (!options.json) {
       print(line_of(replayed));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of operations: one line an operation. Texts, generator and statistics are derived from
-// it.
+// it, and so is the byte form of programs, in which an operation is its place in the list: what is
+// new comes last.
 #pragma once
 
 #include <array>

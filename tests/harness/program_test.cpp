@@ -355,6 +355,25 @@ TEST_F(Program, ReplaysFoldersAndCountsWhatItSkips) {
   EXPECT_NE(shell("holdfast replay all").out.find("2 operations, 1 skipped"), std::string::npos);
 }
 
+TEST_F(Program, ReplaysFuzzerInputsAndSaysWhatTheyMean) {
+  std::string const program = "\\365\\001\\004tiny\\000\\000\\001\\000\\005\\001";
+  fs::create_directories(path("units"));
+  ASSERT_EQ(shell("printf '" + program + "' >units/4f2a; printf '\\365\\001' >units/bare").code, 0);
+  Outcome const outcome = shell("holdfast replay units/4f2a");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  std::string const meaning =
+      "geometry tiny\ndevice host\ncreate sequence=s0\n"
+      "append sequence=s0 rows=5 token=1 piece=0 view=0\n";
+  EXPECT_NE(outcome.out.find(meaning), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("units/4f2a: ok, 2 operations"), std::string::npos) << outcome.out;
+  expect_refusal(
+      2, "holdfast replay units", "units/bare: is an encoded program without a geometry");
+  fs::remove(path("units/bare"));
+  Json const json = Json::parse(shell("holdfast replay units --json").out);
+  EXPECT_EQ(json.at("files"), 1);
+  EXPECT_EQ(json.at("results").at(0).at("encoded"), true);
+}
+
 TEST_F(Program, ListsWhatThereIs) {
   Outcome const outcome = shell("holdfast list --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;

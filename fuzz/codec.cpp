@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoder and decoder; both go through the operations' field lists.
+#include "fuzz/codec.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "models/input_error.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+using model::AllOps;
+using model::AnyOp;
+using model::StepDeed;
+using model::StepPart;
+
+constexpr std::uint32_t kNumberBytes = 4;
+
+class Writer {
+ public:
+  void byte(std::uint32_t value) { bytes_.push_back(static_cast<std::uint8_t>(value)); }
+  void number(std::uint32_t value) {
+    value = std::min(value, kNumberLimit);
+    while (value >= 0x80U) {
+      byte((value & 0x7FU) | 0x80U);
+      value >>= 7U;
+    }
+    byte(value);
+  }
+  void text(std::string const& text) {
+    std::size_t const length = std::min<std::size_t>(text.size(), kReferenceLimit);
+    number(static_cast<std::uint32_t>(length));
+    bytes_.insert(bytes_.end(), text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length));
+  }
+  std::vector<std::uint8_t> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::span<std::uint8_t const> bytes) : bytes_{bytes} {}
+  [[nodiscard]] bool is_at_end() const { return bytes_.empty(); }
+  std::uint32_t byte() {
+    if (bytes_.empty()) {
+      return 0;
+    }
+    std::uint32_t const value = bytes_.front();
+    bytes_ = bytes_.subspan(1);
+    return value;
+  }
+  std::uint32_t number() {
+    std::uint32_t value = 0;
+    for (std::uint32_t i = 0; i < kNumberBytes; ++i) {
+      std::uint32_t const read = byte();
+      value |= (read & 0x7FU) << (7U * i);
+      if (read < 0x80U) {
+        break;
+      }
+    }
+    return std::min(value, kNumberLimit);
+  }
+  /// Printable characters only, none of the first a blank: it must pass through a trace unchanged.
+  std::string text() {
+    std::size_t const length =
+        std::min<std::size_t>({std::size_t{number()}, bytes_.size(), std::size_t{kReferenceLimit}});
+    std::string text(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(length));
+    bytes_ = bytes_.subspan(length);
+    for (char& c : text) {
+      c = c < ' ' || c > '~' ? '?' : c;
+    }
+    return text.substr(std::min(text.find_first_not_of(' '), text.size()));
+  }
+
+ private:
+  std::span<std::uint8_t const> bytes_;
+};
+
+/// What both directions do with each kind of field.
+template <typename Io>
+struct FieldCodec {
+  Io& io;
+
+  void operator()(char const* /*name*/, std::uint32_t& value) const { io.number(value); }
+  void operator()(char const* /*name*/, model::SequenceName& value) const {
+    io.choice(value.value, model::kNameLimit);
+  }
+  void operator()(char const* /*name*/, model::SnapshotName& value) const {
+    io.choice(value.value, model::kNameLimit);
+  }
+  void operator()(char const* /*name*/, model::EntryName& value) const {
+    io.choice(value.value, model::kNameLimit);
+  }
+  void operator()(char const* /*name*/, model::StateMode& value) const {
+    choose(value, model::kStateModeCount);
+  }
+  void operator()(char const* /*name*/, model::Damage& value) const {
+    choose(value, model::kDamageCount);
+  }
+  template <typename T>
+  void operator()(char const* name, T& value, T const& /*fallback*/) const {
+    (*this)(name, value);
+  }
+  void operator()(char const* /*name*/, model::StepParts& items) const {
+    std::uint32_t more = items.count == 0 ? 0 : items.count - 1;  // a step has an item
+    io.choice(more, model::kStepItemLimit);
+    items.count = more + 1;
+    for (std::uint32_t i = 0; i < items.count; ++i) {
+      part(items.parts[i]);
+    }
+  }
+  void part(StepPart& part) const {
+    choose(part.deed, model::kStepDeedCount);
+    io.number(part.rows);
+    if (part.deed != StepDeed::kPad) {
+      io.choice(part.sequence.value, model::kNameLimit);
+      io.number(part.keep);
+      io.number(part.token);
+      choose(part.mode, model::kStateModeCount);
+    }
+  }
+  template <typename Enum>
+  void choose(Enum& value, std::uint32_t count) const {
+    auto chosen = static_cast<std::uint32_t>(value);
+    io.choice(chosen, count);
+    value = static_cast<Enum>(chosen);
+  }
+};
+
+struct Encoder {
+  Writer& writer;
+  void number(std::uint32_t value) const { writer.number(value); }
+  void choice(std::uint32_t value, std::uint32_t /*count*/) const { writer.byte(value); }
+};
+
+struct Decoder {
+  Reader& reader;
+  void number(std::uint32_t& value) const { value = reader.number(); }
+  void choice(std::uint32_t& value, std::uint32_t count) const { value = reader.byte() % count; }
+};
+
+template <std::uint32_t I>
+AnyOp make_kind() {
+  return AnyOp{std::in_place_index<I>};
+}
+
+template <std::uint32_t... I>
+constexpr std::array<AnyOp (*)(), AllOps::kCount> make_table(
+    std::integer_sequence<std::uint32_t, I...> /*indices*/) {
+  return {&make_kind<I>...};
+}
+
+constexpr auto kMakers = make_table(std::make_integer_sequence<std::uint32_t, AllOps::kCount>{});
+
+template <typename Io>
+void code_fields(Io io, AnyOp& op) {
+  FieldCodec<Io> codec{io};
+  std::visit([&](auto& known) { known.fields(codec); }, op);
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> encode_program(model::Trace const& program) {
+  Writer writer;
+  writer.byte(kProgramMagic);
+  writer.byte(kProgramVersion);
+  writer.text(program.geometry);
+  for (std::size_t i = 0; i < program.ops.size() && i < kProgramOpLimit; ++i) {
+    AnyOp op = program.ops[i];
+    writer.byte(static_cast<std::uint32_t>(op.index()));
+    code_fields(Encoder{writer}, op);
+  }
+  return writer.take();
+}
+
+model::Trace decode_program(std::span<std::uint8_t const> bytes) {
+  model::Trace program;
+  if (!is_program(bytes) || bytes.size() < 2 || bytes[1] != kProgramVersion) {
+    return program;
+  }
+  Reader reader{bytes.subspan(2)};
+  program.geometry = reader.text();
+  while (!reader.is_at_end() && program.ops.size() < kProgramOpLimit) {
+    AnyOp& op = program.ops.emplace_back(kMakers[reader.byte() % AllOps::kCount]());
+    code_fields(Decoder{reader}, op);
+  }
+  return program;
+}
+
+model::Trace load_program(std::string const& path) {
+  std::ifstream file{path, std::ios::binary};
+  if (!file || file.peek() != kProgramMagic) {
+    return model::load_trace(path);
+  }
+  std::vector<std::uint8_t> const bytes{std::istreambuf_iterator<char>{file}, {}};
+  if (file.bad()) {
+    throw model::InputError{path + ": cannot be read"};
+  }
+  if (bytes.size() < 2 || bytes[1] != kProgramVersion) {
+    throw model::InputError{path + ": is an encoded program, but not of version " +
+                            std::to_string(kProgramVersion)};
+  }
+  model::Trace program = decode_program(bytes);
+  if (program.geometry.empty()) {
+    throw model::InputError{path + ": is an encoded program without a geometry"};
+  }
+  return program;
+}
+
+}  // namespace holdfast::fuzz
