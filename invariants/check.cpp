@@ -309,41 +309,46 @@ bool check_state(Check const& check,
 void add_place(std::span<PlaneBinding const> planes,
                model::ByteRange const& range,
                std::vector<Place>& places) {
-  for (PlaneBinding const& plane : planes) {
-    PlaneInfo const& info = plane.info;
-    auto const holds = [&](std::byte const* base) {
-      return range.base >= base && range.base < base + info.page_bytes * info.pages;
-    };
-    auto const base = std::find_if(plane.bases.begin(), plane.bases.end(), holds);
-    if (base == plane.bases.end()) {
-      continue;
-    }
-    auto const offset = static_cast<std::uint64_t>(range.base - *base);
-    Place place{.plane = &plane, .page = static_cast<std::uint32_t>(offset / info.page_bytes)};
-    if (info.page_rows != 0) {
-      std::uint64_t const row_bytes = info.row_bytes;
-      std::uint64_t const in_strip =
-          (offset - place.page * info.page_bytes) % (row_bytes * info.page_rows);
-      place.first_row = static_cast<std::uint32_t>(in_strip / row_bytes);
-      place.last_row =
-          static_cast<std::uint32_t>((in_strip + range.bytes + row_bytes - 1) / row_bytes);
-    }
-    // Only ranges that touch become one, since a ring's page is written around its live rows; the
-    // last few places are where a layer's next range belongs.
-    constexpr std::size_t kLookBack = 16;
-    std::size_t const oldest = places.size() - std::min(places.size(), kLookBack);
-    for (std::size_t i = places.size(); i-- > oldest;) {
-      bool const touches =
-          place.first_row <= places[i].last_row && places[i].first_row <= place.last_row;
-      if (places[i].plane == &plane && places[i].page == place.page && touches) {
-        places[i].first_row = std::min(places[i].first_row, place.first_row);
-        places[i].last_row = std::max(places[i].last_row, place.last_row);
-        return;
+  PlaneBinding const* plane = nullptr;
+  std::byte const* arena = nullptr;
+  for (PlaneBinding const& candidate : planes) {
+    std::uint64_t const bytes = candidate.info.page_bytes * candidate.info.pages;
+    for (std::byte const* const base : candidate.bases) {
+      if (range.base >= base && range.base < base + bytes) {
+        plane = &candidate;
+        arena = base;
       }
     }
-    places.push_back(place);
+  }
+  if (plane == nullptr) {
     return;
   }
+  PlaneInfo const& info = plane->info;
+  auto const offset = static_cast<std::uint64_t>(range.base - arena);
+  Place place{.plane = plane, .page = static_cast<std::uint32_t>(offset / info.page_bytes)};
+  if (info.page_rows != 0) {
+    // A page is far below 4 GiB, and divisions of 64 bits are slow.
+    auto const in_page = static_cast<std::uint32_t>(offset - place.page * info.page_bytes);
+    auto const row_bytes = static_cast<std::uint32_t>(info.row_bytes);
+    auto const bytes = static_cast<std::uint32_t>(range.bytes);
+    std::uint32_t const in_strip = in_page % (row_bytes * info.page_rows);
+    place.first_row = in_strip / row_bytes;
+    place.last_row = (in_strip + bytes + row_bytes - 1) / row_bytes;
+  }
+  // Only ranges that touch become one, since a ring's page is written around its live rows; the
+  // last few places are where a layer's next range belongs.
+  constexpr std::size_t kLookBack = 16;
+  std::size_t const oldest = places.size() - std::min(places.size(), kLookBack);
+  for (std::size_t i = places.size(); i-- > oldest;) {
+    bool const touches =
+        place.first_row <= places[i].last_row && places[i].first_row <= place.last_row;
+    if (places[i].plane == plane && places[i].page == place.page && touches) {
+      places[i].first_row = std::min(places[i].first_row, place.first_row);
+      places[i].last_row = std::max(places[i].last_row, place.last_row);
+      return;
+    }
+  }
+  places.push_back(place);
 }
 
 }  // namespace holdfast::invariant
