@@ -4,22 +4,19 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <exception>
 #include <memory>
 #include <new>
 #include <span>
 #include <sstream>
 #include <system_error>
 
+#include "fuzz/child.hpp"
 #include "fuzz/generator.hpp"
 
 namespace holdfast::fuzz {
@@ -34,20 +31,13 @@ using Counter = std::atomic<std::uint64_t>;
 /// Counters that parent and children share.
 class SharedCounters {
  public:
-  explicit SharedCounters(std::size_t count) : bytes_{std::max<std::size_t>(count, 1) * kSize} {
-    base_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (base_ == MAP_FAILED) {
-      fail("shared memory");
-    }
-    auto* const first = static_cast<Counter*>(base_);
+  explicit SharedCounters(std::size_t count) : memory_{count * sizeof(Counter)} {
+    auto* const first = static_cast<Counter*>(memory_.base());
     for (std::size_t i = 0; i < count; ++i) {
       ::new (first + i) Counter{0};
     }
     counters_ = {first, count};
   }
-  ~SharedCounters() { munmap(base_, bytes_); }
-  SharedCounters(SharedCounters const&) = delete;
-  SharedCounters& operator=(SharedCounters const&) = delete;
 
   Counter& operator[](std::size_t index) const { return counters_[index]; }
   [[nodiscard]] std::uint64_t sum() const {
@@ -59,9 +49,7 @@ class SharedCounters {
   }
 
  private:
-  static constexpr std::size_t kSize = sizeof(Counter);
-  std::size_t bytes_;
-  void* base_;
+  SharedMemory memory_;
   std::span<Counter> counters_;
 };
 
@@ -92,42 +80,16 @@ void read_line(std::string const& line, MutantOutcome& outcome) {
   }
 }
 
-[[noreturn]] void be_child(MutantInfo const& info,
-                           MutantPlan const& plan,
-                           int pipe,
-                           Counter& counted) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  rlimit const no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
-  // What a sanitizer or the C library says about the crash is known: the mutant did it.
-  int const nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  dup2(nowhere, STDERR_FILENO);
-  for (int const signal : {SIGINT, SIGTERM, SIGALRM, SIGPIPE}) {
-    std::signal(signal, SIG_DFL);
-  }
-  int status = 1;
-  try {
-    std::string const line = line_of(run_mutant(info, plan, counted));
-    status = write(pipe, line.data(), line.size()) < 0 ? 1 : 0;
-  } catch (std::exception const&) {
-    status = 1;
-  }
-  _exit(status);
-}
-
-Child start_child(std::size_t index, MutantPlan const& plan, Counter& counted) {
+Child start_mutant(std::size_t index, MutantPlan const& plan, Counter& counted) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     fail("pipe");
   }
-  pid_t const process = fork();
-  if (process < 0) {
-    fail("fork");
-  }
-  if (process == 0) {
+  pid_t const process = start_child([&] {
     close(ends[0]);
-    be_child(plan.mutants[index], plan, ends[1], counted);
-  }
+    std::string const line = line_of(run_mutant(plan.mutants[index], plan, counted));
+    return write(ends[1], line.data(), line.size()) < 0 ? 1 : 0;
+  });
   close(ends[1]);
   return {.mutant = index, .process = process, .pipe = ends[0]};
 }
@@ -144,9 +106,7 @@ bool listen(Child& child) {
 
 MutantOutcome bury(Child const& child, MutantPlan const& plan, Counter const& counted) {
   close(child.pipe);
-  int status = 0;
-  while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) {
-  }
+  int const status = wait_for_child(child.process);
   MutantOutcome outcome{.info = plan.mutants[child.mutant], .operations = counted.load()};
   if (!child.said.empty() && child.said.back() == '\n') {
     read_line(child.said, outcome);
@@ -232,7 +192,7 @@ std::vector<MutantOutcome> run_mutants(MutantPlan const& plan) {
   std::size_t next = 0;
   while (next < plan.mutants.size() || !children.empty()) {
     while (next < plan.mutants.size() && children.size() < std::max(plan.jobs, 1U)) {
-      children.push_back(start_child(next, plan, counters[next]));
+      children.push_back(start_mutant(next, plan, counters[next]));
       ++next;
     }
     wait_for(children, ready);

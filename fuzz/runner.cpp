@@ -153,6 +153,7 @@ void Runner::start() {
   model_.reset();
   report_.clear();
   ops_.clear();
+  is_at_end_ = false;
   system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, devices_, engine_);
   system_->read_prompts_of(model_);
   bind_planes();
@@ -460,6 +461,7 @@ void Runner::evaluate(Check const& check, bool cheap, bool deep, ProgramResult& 
 }
 
 void Runner::finish(ProgramResult& result) {
+  is_at_end_ = true;
   if (ops_.empty()) {
     return;
   }
@@ -536,7 +538,8 @@ void Runner::digest_visible(ProgramResult& result) {
 }
 
 void Runner::fail(std::uint32_t index, ProgramResult& result) const {
-  result.failure = Failure{.op_index = index, .violations = report_.violations()};
+  result.failure =
+      Failure{.op_index = index, .at_end = is_at_end_, .violations = report_.violations()};
 }
 
 }  // namespace holdfast::fuzz

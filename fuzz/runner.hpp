@@ -37,6 +37,7 @@ struct RunnerOptions {
 /// What went wrong, and where.
 struct Failure {
   std::uint32_t op_index = 0;
+  bool at_end = false;  ///< found when the program was over, whatever its last operation
   std::vector<invariant::Violation> violations;
 };
 
@@ -61,6 +62,9 @@ struct ProgramResult {
 /// Runs programs of one geometry, one after the other. One thread at a time.
 class Runner {
  public:
+  /// Says the next operation; false ends the program.
+  using NextOp = std::function<bool(model::AnyOp& op)>;
+
   Runner(model::Geometry const& geometry, RunnerOptions options);
   ~Runner();
   Runner(Runner const&) = delete;
@@ -70,6 +74,8 @@ class Runner {
   ProgramResult run_seed(std::uint64_t seed);
   /// Runs given operations; one whose precondition does not hold is skipped.
   ProgramResult run_ops(std::span<model::AnyOp const> ops);
+  /// Runs the operations that `next` says; their preconditions must hold.
+  ProgramResult run(NextOp const& next);
   /// The operations of the last program, up to and with a failing one.
   [[nodiscard]] std::vector<model::AnyOp> const& ops() const noexcept { return ops_; }
   [[nodiscard]] model::Geometry const& geometry() const noexcept { return geometry_; }
@@ -77,8 +83,6 @@ class Runner {
   [[nodiscard]] model::Model const& model() const noexcept { return model_; }
 
  private:
-  using NextOp = std::function<bool(model::AnyOp& op)>;
-
   /// One sequence that an operation is about.
   struct Subject {
     model::SequenceName name;
@@ -88,7 +92,6 @@ class Runner {
     std::vector<invariant::Place> places;
   };
 
-  ProgramResult run(NextOp const& next);
   void run_guarded(NextOp const& next, ProgramResult& result);
   void start();
   void bind_planes();
@@ -123,6 +126,7 @@ class Runner {
   std::vector<invariant::PlaneBinding> planes_;
   std::array<Subject, model::kStepItemLimit> subjects_;
   std::uint32_t subject_count_ = 0;
+  bool is_at_end_ = false;
   std::vector<invariant::Place> places_;
   invariant::Report report_;
   std::vector<model::AnyOp> ops_;

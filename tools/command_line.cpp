@@ -36,6 +36,7 @@ struct Words {
   std::string device;
   std::string mutant;
   std::string save;
+  std::string output;
   bool no_compare = false;
   bool json = false;
   bool markdown = false;
@@ -44,6 +45,7 @@ struct Words {
 struct Commands {
   CLI::App* run = nullptr;
   CLI::App* replay = nullptr;
+  CLI::App* minimize = nullptr;
   CLI::App* list = nullptr;
   CLI::App* mutants = nullptr;
 };
@@ -132,6 +134,15 @@ Commands define(CLI::App& app, Words& words) {
       ->type_name("");
   add_mutant(*commands.replay, words);
   add_checking(*commands.replay, words);
+  commands.minimize = add_command(
+      app, "minimize", "The smallest trace with the same violation as a failing one", words);
+  commands.minimize->add_option("FILE", words.paths, "A trace or fuzzer input that fails")
+      ->type_name("");
+  commands.minimize
+      ->add_option("-o,--output", words.output, "Write it there. Default: standard output")
+      ->type_name("FILE");
+  add_mutant(*commands.minimize, words);
+  add_checking(*commands.minimize, words);
   commands.list = add_command(app, "list", "Geometries, operations, invariants and mutants", words);
   commands.list
       ->add_option(
@@ -278,6 +289,21 @@ ReplayOptions read_replay(CLI::App const& command, Words const& words) {
   return options;
 }
 
+MinimizeOptions read_minimize(CLI::App const& command, Words const& words) {
+  if (words.paths.size() != 1) {
+    throw InputError{"minimize needs one trace file"};
+  }
+  MinimizeOptions options{.path = words.paths.front(),
+                          .output = text_if_given(command, "--output", words.output),
+                          .mutant = text_if_given(command, "--mutant", words.mutant),
+                          .compare = !words.no_compare,
+                          .json = words.json};
+  if (options.mutant) {
+    check_mutant("--mutant", *options.mutant);
+  }
+  return options;
+}
+
 ListOptions read_list(Words const& words) {
   std::vector<std::string> const known = {"geometries", "operations", "invariants", "mutants"};
   if (!words.topic.empty() && std::find(known.begin(), known.end(), words.topic) == known.end()) {
@@ -327,6 +353,9 @@ Options parse_command_line(int argc, char const* const* argv) {
   }
   if (&command == commands.replay) {
     return read_replay(command, words);
+  }
+  if (&command == commands.minimize) {
+    return read_minimize(command, words);
   }
   if (&command == commands.list) {
     return read_list(words);

@@ -9,6 +9,7 @@ namespace holdfast::tools {
 int execute(HelpOptions const& options);
 int execute(RunOptions const& options);
 int execute(ReplayOptions const& options);
+int execute(MinimizeOptions const& options);
 int execute(ListOptions const& options);
 int execute(MutantsOptions const& options);
 

@@ -19,6 +19,9 @@ bool needs_mutants(Options const& options) {
   if (auto const* replay = std::get_if<ReplayOptions>(&options)) {
     return replay->mutant.has_value();
   }
+  if (auto const* minimize = std::get_if<MinimizeOptions>(&options)) {
+    return minimize->mutant.has_value();
+  }
   return std::holds_alternative<MutantsOptions>(options);
 }
 

@@ -38,6 +38,14 @@ struct ReplayOptions {
   bool json = false;
 };
 
+struct MinimizeOptions {
+  std::string path;
+  std::optional<std::string> output;  ///< none: standard output
+  std::optional<std::string> mutant;
+  bool compare = true;
+  bool json = false;
+};
+
 struct ListOptions {
   std::string topic;  ///< empty: all
   bool json = false;
@@ -53,6 +61,7 @@ struct MutantsOptions {
   bool json = false;
 };
 
-using Options = std::variant<HelpOptions, RunOptions, ReplayOptions, ListOptions, MutantsOptions>;
+using Options = std::
+    variant<HelpOptions, RunOptions, ReplayOptions, MinimizeOptions, ListOptions, MutantsOptions>;
 
 }  // namespace holdfast::tools

@@ -23,14 +23,6 @@ namespace fs = std::filesystem;
 using model::InputError;
 using model::Observation;
 
-/// A trace that is ready to run.
-struct Loaded {
-  std::string path;
-  bool encoded = false;  // it was the input of a fuzzer
-  model::Trace trace;
-  model::Geometry geometry;
-};
-
 /// What became of one line of a trace.
 struct Step {
   std::string text;
@@ -40,18 +32,12 @@ struct Step {
 
 /// What became of one trace.
 struct Replayed {
-  Loaded const* loaded = nullptr;
+  LoadedTrace const* loaded = nullptr;
   std::vector<Step> steps;  // up to a failing one
   std::uint64_t skipped = 0;
   fuzz::ProgramResult result;
   std::vector<model::AnyOp> ops;  // that ran
 };
-
-/// Whether a file is the input of a fuzzer, whose names say nothing.
-bool is_encoded(fs::path const& path) {
-  std::ifstream file{path, std::ios::binary};
-  return file && file.peek() == fuzz::kProgramMagic;
-}
 
 std::vector<std::string> traces_below(std::string const& folder) {
   std::vector<std::string> files;
@@ -86,33 +72,6 @@ std::vector<std::string> files_of(std::vector<std::string> const& paths) {
     }
   }
   return files;
-}
-
-/// "path:line:column" of the geometry of a trace that was read before.
-std::string place_of_geometry(std::string const& path) {
-  constexpr std::string_view kKey = "geometry";
-  std::ifstream file{path};
-  std::size_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    std::size_t const key = line.find_first_not_of(' ');
-    if (key != std::string::npos && line.compare(key, kKey.size(), kKey) == 0) {
-      std::size_t const value = line.find_first_not_of(' ', key + kKey.size());
-      return fmt::format("{}:{}:{}", path, number, value == std::string::npos ? 1 : value + 1);
-    }
-  }
-  return path;
-}
-
-Loaded load(std::string const& path) {
-  Loaded loaded{.path = path, .encoded = is_encoded(path), .trace = fuzz::load_program(path)};
-  try {
-    loaded.geometry = model::geometry_from_reference(loaded.trace.geometry);
-  } catch (InputError const& error) {
-    throw InputError{(loaded.encoded ? path : place_of_geometry(path)) + ": " + error.what()};
-  }
-  check_geometry(loaded.geometry, path);
-  return loaded;
 }
 
 std::string answer_text(Observation const& answer) {
@@ -167,7 +126,7 @@ class Follower {
   std::size_t ran_ = 0;  // steps up to the last that ran
 };
 
-Replayed replay(Loaded const& loaded, bool compare) {
+Replayed replay(LoadedTrace const& loaded, bool compare) {
   std::optional<Follower> follower;
   fuzz::Runner runner{
       loaded.geometry,
@@ -191,14 +150,12 @@ Replayed replay(Loaded const& loaded, bool compare) {
   return replayed;
 }
 
-std::string replay_command(ReplayOptions const& options, std::string const& path) {
-  std::vector<std::string> words = {invoked_name(), "replay", path};
-  if (options.mutant) {
-    words.insert(words.end(), {"--mutant", *options.mutant});
-  }
-  if (!options.compare) {
-    words.emplace_back("--no-compare");
-  }
+/// This command line for one file, or that of another command.
+std::string command_for(char const* command,
+                        ReplayOptions const& options,
+                        std::string const& path) {
+  std::vector<std::string> words = {invoked_name(), command, path};
+  append_judging(words, options.mutant, options.compare);
   return command_of(words);
 }
 
@@ -274,7 +231,7 @@ struct Totals {
 
 void report(ReplayOptions const& options, Totals const& totals) {
   std::string const command =
-      totals.first ? replay_command(options, totals.first->loaded->path) : "";
+      totals.first ? command_for("replay", options, totals.first->loaded->path) : "";
   if (options.json) {
     Json json = {{"files", totals.results.size()},
                  {"operations", totals.operations},
@@ -293,7 +250,9 @@ void report(ReplayOptions const& options, Totals const& totals) {
                                  counted(totals.operations, "operation"),
                                  counted(totals.violations, "violation"));
   if (totals.first) {
-    text += story_of(*totals.first) + reproduce_with(command);
+    text += story_of(*totals.first) +
+            minimize_with(command_for("minimize", options, totals.first->loaded->path)) +
+            reproduce_with(command);
   }
   print(text);
 }
@@ -301,14 +260,14 @@ void report(ReplayOptions const& options, Totals const& totals) {
 }  // namespace
 
 int execute(ReplayOptions const& options) {
-  std::vector<Loaded> all;
+  std::vector<LoadedTrace> all;
   for (std::string const& path : files_of(options.paths)) {
-    all.push_back(load(path));
+    all.push_back(load_runnable(path));
   }
   turn_on_mutant(options.mutant);
   Totals totals;
-  for (Loaded const& loaded : all) {
-    explain_crashes(replay_command(options, loaded.path));
+  for (LoadedTrace const& loaded : all) {
+    explain_crashes(command_for("replay", options, loaded.path));
     bool const is_named =
         std::find(options.paths.begin(), options.paths.end(), loaded.path) != options.paths.end();
     if (loaded.encoded && is_named && !options.json) {

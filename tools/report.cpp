@@ -43,6 +43,10 @@ std::string counted(std::uint64_t count, std::string const& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string minimize_with(std::string const& command) {
+  return "make it small with:\n" + command + "\n";
+}
+
 std::string reproduce_with(std::string const& command) {
   return "reproduce with:\n" + command + "\n";
 }

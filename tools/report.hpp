@@ -28,6 +28,9 @@ std::string ids_of(std::vector<invariant::Violation> const& violations);
 /// "1 violation", "2 violations".
 std::string counted(std::uint64_t count, std::string const& noun);
 
+/// How a failure is made small.
+std::string minimize_with(std::string const& command);
+
 /// The last two lines of any failure.
 std::string reproduce_with(std::string const& command);
 

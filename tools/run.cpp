@@ -4,9 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <system_error>
-
 #include "fuzz/generator.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
@@ -34,17 +31,6 @@ double per_second(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-void append_common(std::vector<std::string>& words,
-                   std::optional<std::string> const& mutant,
-                   bool compare) {
-  if (mutant) {
-    words.insert(words.end(), {"--mutant", *mutant});
-  }
-  if (!compare) {
-    words.emplace_back("--no-compare");
-  }
-}
-
 /// The run again; `limit` are the words that end it.
 std::string run_command(RunOptions const& options, std::vector<std::string> const& limit) {
   std::vector<std::string> words = {invoked_name(), "run"};
@@ -53,7 +39,7 @@ std::string run_command(RunOptions const& options, std::vector<std::string> cons
   }
   words.insert(words.end(), {"--seed", std::to_string(options.seed)});
   words.insert(words.end(), limit.begin(), limit.end());
-  append_common(words, options.mutant, options.compare);
+  append_judging(words, options.mutant, options.compare);
   return command_of(words);
 }
 
@@ -69,24 +55,17 @@ std::uint64_t operations_through(std::uint64_t seed, std::uint64_t index) {
 std::string reproduce_command(Done const& done) {
   if (done.saved) {
     std::vector<std::string> words = {invoked_name(), "replay", *done.saved};
-    append_common(words, done.options.mutant, done.options.compare);
+    append_judging(words, done.options.mutant, done.options.compare);
     return command_of(words);
   }
   std::uint64_t const operations = operations_through(done.options.seed, done.result.failed->index);
   return run_command(done.options, {"--ops", std::to_string(operations)});
 }
 
-/// Whether a trace could be written there is known before a long run, not after it.
-void check_save(std::string const& path) {
-  std::error_code error;
-  std::filesystem::path const file{path};
-  std::filesystem::path const folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder, error)) {
-    throw EnvironmentError{path + ": cannot be written: there is no folder " + folder.string()};
-  }
-  if (path.empty() || std::filesystem::is_directory(file, error)) {
-    throw EnvironmentError{path + ": cannot be written: it is no file name"};
-  }
+std::string minimize_command(RunOptions const& options) {
+  std::vector<std::string> words = {invoked_name(), "minimize", *options.save};
+  append_judging(words, options.mutant, options.compare);
+  return command_of(words);
 }
 
 void save(Done& done) {
@@ -153,7 +132,9 @@ std::string failure_text(Done const& done) {
     text += fuzz::describe_failure(failed.failure, failed.trace.ops);
   }
   if (done.saved) {
-    text += "saved as " + *done.saved + "\n";
+    text += "saved as " + *done.saved + "\n" + minimize_with(minimize_command(done.options));
+  } else {
+    text += "to make it small, add --save FILE, then: " + invoked_name() + " minimize FILE\n";
   }
   return text + reproduce_with(done.reproduce);
 }
@@ -226,7 +207,7 @@ void report(Done const& done) {
 int execute(RunOptions const& options) {
   std::vector<model::Geometry> geometries = load_geometries(options.geometries);
   if (options.save) {
-    check_save(*options.save);
+    check_writable(*options.save);
   }
   turn_on_mutant(options.mutant);
   catch_interrupts();

@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <fstream>
 #include <holdfast/cache.hpp>
 #include <holdfast/device.hpp>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
+#include "fuzz/codec.hpp"
 #include "fuzz/generator.hpp"
 #include "fuzz/mutants.hpp"
 #include "tools/process.hpp"
@@ -30,6 +34,22 @@ void check_memory(Layout const& layout, std::string const& origin) {
                     static_cast<double>(needed->devices + needed->pinned) / kMebi,
                     static_cast<double>(present) / kMebi)};
   }
+}
+
+/// "path:line:column" of the geometry of a trace that was read before.
+std::string place_of_geometry(std::string const& path) {
+  constexpr std::string_view kKey = "geometry";
+  std::ifstream file{path};
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    std::size_t const key = line.find_first_not_of(' ');
+    if (key != std::string::npos && line.compare(key, kKey.size(), kKey) == 0) {
+      std::size_t const value = line.find_first_not_of(' ', key + kKey.size());
+      return fmt::format("{}:{}:{}", path, number, value == std::string::npos ? 1 : value + 1);
+    }
+  }
+  return path;
 }
 
 }  // namespace
@@ -62,6 +82,46 @@ std::vector<model::Geometry> load_geometries(std::vector<std::string> const& nam
     check_geometry(geometries.back(), name);
   }
   return geometries;
+}
+
+bool is_encoded(std::filesystem::path const& path) {
+  std::ifstream file{path, std::ios::binary};
+  return file && file.peek() == fuzz::kProgramMagic;
+}
+
+LoadedTrace load_runnable(std::string const& path) {
+  LoadedTrace loaded{.path = path, .encoded = is_encoded(path), .trace = fuzz::load_program(path)};
+  try {
+    loaded.geometry = model::geometry_from_reference(loaded.trace.geometry);
+  } catch (model::InputError const& error) {
+    throw model::InputError{(loaded.encoded ? path : place_of_geometry(path)) + ": " +
+                            error.what()};
+  }
+  check_geometry(loaded.geometry, path);
+  return loaded;
+}
+
+void check_writable(std::string const& path) {
+  std::error_code error;
+  std::filesystem::path const file{path};
+  std::filesystem::path const folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw EnvironmentError{path + ": cannot be written: there is no folder " + folder.string()};
+  }
+  if (path.empty() || std::filesystem::is_directory(file, error)) {
+    throw EnvironmentError{path + ": cannot be written: it is no file name"};
+  }
+}
+
+void append_judging(std::vector<std::string>& words,
+                    std::optional<std::string> const& mutant,
+                    bool compare) {
+  if (mutant) {
+    words.insert(words.end(), {"--mutant", *mutant});
+  }
+  if (!compare) {
+    words.emplace_back("--no-compare");
+  }
 }
 
 void turn_on_mutant(std::optional<std::string> const& name) {

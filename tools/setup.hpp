@@ -2,11 +2,13 @@
 // What commands need before they start.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "models/geometry/geometry.hpp"
+#include "models/trace.hpp"
 
 namespace holdfast::tools {
 
@@ -16,6 +18,29 @@ void check_geometry(model::Geometry const& geometry, std::string const& origin);
 
 /// Loads and checks geometries; none stands for the default ones.
 std::vector<model::Geometry> load_geometries(std::vector<std::string> const& names);
+
+/// A trace that is ready to run.
+struct LoadedTrace {
+  std::string path;
+  bool encoded = false;  // it was the input of a fuzzer
+  model::Trace trace;
+  model::Geometry geometry;
+};
+
+/// Whether a file is the input of a fuzzer, whose names say nothing.
+bool is_encoded(std::filesystem::path const& path);
+
+/// Reads a trace or the input of a fuzzer. Throws InputError that says where in the file what is wrong, and EnvironmentError when there is no
+/// memory for its geometry.
+LoadedTrace load_runnable(std::string const& path);
+
+/// Throws EnvironmentError, in good time, for a path where no file can be written.
+void check_writable(std::string const& path);
+
+/// Adds the options that a command line needs to judge as this one did.
+void append_judging(std::vector<std::string>& words,
+                    std::optional<std::string> const& mutant,
+                    bool compare);
 
 /// Turns a mutant on, when there is one to turn on.
 void turn_on_mutant(std::optional<std::string> const& name);

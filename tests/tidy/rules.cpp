@@ -52,8 +52,8 @@ std::vector<Guarded> const& guarded_headers() {
       {"gtest/", {"tests/"}},
       {"gmock/", {"tests/"}},
       {"rapidcheck", {"tests/", "fuzz/"}},
-      {"boost/graph/", {"models/", "tests/"}},
-      {"boost/", {"models/", "tests/"}},
+      {"boost/graph/", {"models/", "fuzz/", "tests/"}},
+      {"boost/", {"models/", "fuzz/", "tests/"}},
   };
   return table;
 }

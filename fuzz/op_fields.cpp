@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Visitors of the operations' field lists.
+#include "fuzz/op_fields.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "models/trace.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+using model::AnyOp;
+using model::StepDeed;
+using model::StepPart;
+using model::StepParts;
+
+template <typename Visitor>
+void visit_fields(AnyOp& op, Visitor& visitor) {
+  std::visit([&](auto& known) { known.fields(visitor); }, op);
+}
+
+/// Calls `on_name(kind, value)` for each name; `value` may be changed.
+template <typename OnName>
+struct NameVisitor {
+  OnName on_name;
+
+  template <typename T>
+  void operator()(char const* name, T& value, T const& /*fallback*/) {
+    (*this)(name, value);
+  }
+  template <typename T>
+  void operator()(char const* /*name*/, T& /*value*/) {}  // names nobody
+  void operator()(char const* /*name*/, model::SequenceName& name) {
+    on_name(NameKind::kSequence, name.value);
+  }
+  void operator()(char const* /*name*/, model::SnapshotName& name) {
+    on_name(NameKind::kSnapshot, name.value);
+  }
+  void operator()(char const* /*name*/, model::EntryName& name) {
+    on_name(NameKind::kEntry, name.value);
+  }
+  void operator()(char const* /*name*/, StepParts& items) {
+    for (std::uint32_t i = 0; i < items.count; ++i) {
+      if (items.parts[i].deed != StepDeed::kPad) {
+        on_name(NameKind::kSequence, items.parts[i].sequence.value);
+      }
+    }
+  }
+};
+
+template <typename OnName>
+void for_each_name(AnyOp& op, OnName on_name) {
+  NameVisitor<OnName> visitor{std::move(on_name)};
+  visit_fields(op, visitor);
+}
+
+bool is_token(char const* field) {
+  return std::strcmp(field, "token") == 0;
+}
+
+/// Gives an operation the tokens from `next` on: as many as the field that counts its rows says.
+struct TokenNumberer {
+  model::Token next;
+  model::Token* token = nullptr;
+  std::uint32_t count = 0;
+
+  template <typename T>
+  void operator()(char const* name, T& value, T const& /*fallback*/) {
+    (*this)(name, value);
+  }
+  template <typename T>
+  void operator()(char const* /*name*/, T& /*value*/) {}
+  void operator()(char const* name, std::uint32_t& value) {
+    if (is_token(name)) {
+      token = &value;
+    } else if (std::strcmp(name, "rows") == 0 || std::strcmp(name, "rest") == 0) {
+      count = value;
+    }
+  }
+  void operator()(char const* /*name*/, StepParts& items) {
+    for (std::uint32_t i = 0; i < items.count; ++i) {
+      if (items.parts[i].deed != StepDeed::kPad) {
+        items.parts[i].token = next;
+        next += items.parts[i].rows;
+      }
+    }
+  }
+  void end() {
+    if (token != nullptr) {
+      *token = next;
+      next += count;
+    }
+  }
+};
+
+/// Smaller numbers, smallest first; `choice` counts them. Nothing when there is none left.
+std::optional<std::uint32_t> smaller(std::uint32_t value, std::uint32_t choice) {
+  std::array<std::uint32_t, 4> const all = {0, 1, value / 2, value - 1};
+  std::uint32_t last = UINT32_MAX;
+  for (std::uint32_t const number : all) {
+    bool const is_new = last == UINT32_MAX || number > last;
+    if (value == 0 || number >= value) {
+      break;
+    }
+    if (is_new) {
+      last = number;
+      if (choice-- == 0) {
+        return number;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// Makes one field simpler in one way. Fields and their ways are counted: what is not there any more
+/// leaves `applied` false.
+struct FieldEdit {
+  std::uint32_t field;
+  std::uint32_t choice;
+  bool with_equals = false;  // other numbers of the same value follow
+  std::uint32_t at = 0;      // field that comes next
+  bool applied = false;
+  bool is_past_end = true;  // there is no such field
+  std::uint32_t from = 0;   // what was changed
+  std::uint32_t to = 0;
+
+  [[nodiscard]] bool is_mine() {
+    bool const mine = at++ == field;
+    is_past_end = is_past_end && !mine;
+    return mine;
+  }
+  void number(std::uint32_t& value, std::uint32_t way) {
+    if (auto const less = smaller(value, way)) {
+      from = value;
+      value = to = *less;
+      applied = true;
+    }
+  }
+
+  template <typename T>
+  void operator()(char const* /*name*/, T& value, T const& fallback) {
+    if (!is_mine() || value == fallback) {
+      return;  // at its default nothing is simpler
+    }
+    if (choice == 0) {
+      value = fallback;
+      applied = true;
+    } else if constexpr (std::is_same_v<T, std::uint32_t>) {
+      number(value, choice - 1);
+    }
+  }
+  template <typename T>
+  void operator()(char const* /*name*/, T& value) {
+    if (is_mine() && choice == 0 && !(value == T{})) {
+      value = T{};
+      applied = true;
+    }
+  }
+  void operator()(char const* name, std::uint32_t& value) {
+    if (!is_token(name) && is_mine()) {
+      number(value, choice);
+    }
+  }
+  void operator()(char const* /*name*/, model::SequenceName& /*name*/) {}
+  void operator()(char const* /*name*/, model::SnapshotName& /*name*/) {}
+  void operator()(char const* /*name*/, model::EntryName& /*name*/) {}
+  void operator()(char const* /*name*/, StepParts& items) {
+    for (std::uint32_t i = 0; i < items.count; ++i) {
+      if (is_mine() && choice == 0 && items.count > 1) {
+        std::copy(items.parts + i + 1, items.parts + items.count, items.parts + i);
+        --items.count;
+        applied = true;
+        return;
+      }
+      part(items.parts[i]);
+    }
+  }
+  void part(StepPart& item) {
+    std::uint32_t const keep = item.keep;
+    std::uint32_t const rows = item.rows;
+    if (is_mine()) {
+      number(item.rows, choice);
+      item.keep = keep == rows ? item.rows : std::min(keep, item.rows);
+    }
+    if (is_mine()) {
+      number(item.keep, choice);
+    }
+    if (is_mine() && choice == 0 && item.mode != model::StateMode::kFresh) {
+      item.mode = model::StateMode::kFresh;
+      applied = true;
+    }
+  }
+};
+
+/// Makes the numbers that equal a changed one follow it.
+struct EqualsFollow {
+  std::uint32_t from;
+  std::uint32_t to;
+  bool changed = false;
+
+  template <typename T>
+  void operator()(char const* name, T& value, T const& /*fallback*/) {
+    (*this)(name, value);
+  }
+  template <typename T>
+  void operator()(char const* /*name*/, T& /*value*/) {}
+  void operator()(char const* name, std::uint32_t& value) {
+    if (!is_token(name) && value == from) {
+      value = to;
+      changed = true;
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<NameUse> names_in(AnyOp const& op) {
+  std::vector<NameUse> names;
+  AnyOp copy = op;
+  for_each_name(copy, [&](NameKind kind, std::uint32_t value) {
+    NameUse const use{kind, value};
+    if (std::find(names.begin(), names.end(), use) == names.end()) {
+      names.push_back(use);
+    }
+  });
+  return names;
+}
+
+void rename(AnyOp& op, std::function<std::uint32_t(NameUse)> const& value_of) {
+  for_each_name(op, [&](NameKind kind, std::uint32_t& value) { value = value_of({kind, value}); });
+}
+
+void number_names(std::vector<AnyOp>& ops) {
+  std::map<NameUse, std::uint32_t> numbers;
+  std::map<NameKind, std::uint32_t> next;
+  for (AnyOp& op : ops) {
+    rename(op, [&](NameUse use) {
+      auto const known = numbers.find(use);
+      return known != numbers.end() ? known->second : numbers[use] = next[use.kind]++;
+    });
+  }
+}
+
+void number_tokens(std::vector<AnyOp>& ops) {
+  model::Token next = 1;
+  for (AnyOp& op : ops) {
+    TokenNumberer numberer{.next = next};
+    visit_fields(op, numberer);
+    numberer.end();
+    next = numberer.next;
+  }
+}
+
+std::vector<AnyOp> simpler_forms(AnyOp const& op) {
+  std::vector<AnyOp> forms;
+  for (std::uint32_t field = 0;; ++field) {
+    for (std::uint32_t choice = 0;; ++choice) {
+      AnyOp form = op;
+      FieldEdit edit{.field = field, .choice = choice};
+      visit_fields(form, edit);
+      if (edit.is_past_end) {
+        return forms;
+      }
+      if (!edit.applied) {
+        if (choice == 0) {
+          continue;  // at its default already; it may still be smaller
+        }
+        break;
+      }
+      if (edit.from != edit.to) {
+        AnyOp all = form;
+        EqualsFollow follow{.from = edit.from, .to = edit.to};
+        visit_fields(all, follow);
+        if (follow.changed) {
+          forms.push_back(all);
+        }
+      }
+      forms.push_back(form);
+    }
+  }
+}
+
+}  // namespace holdfast::fuzz

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// A child says its verdict in shared memory: what it wrote before it died is there.
+#include "fuzz/verdict.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include "fuzz/child.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+constexpr std::uint32_t kMostIds = 16;
+constexpr std::size_t kLongestId = 16;
+
+/// What child and parent share; behind it one byte for each operation, set before it runs.
+struct Shared {
+  bool done;
+  bool failed;
+  bool at_end;
+  std::uint32_t id_count;
+  char ids[kMostIds][kLongestId];
+
+  [[nodiscard]] std::uint8_t* ran() noexcept { return reinterpret_cast<std::uint8_t*>(this + 1); }
+};
+
+void say(Verdict const& verdict, Shared& shared) {
+  shared.failed = verdict.failed;
+  shared.at_end = verdict.at_end;
+  for (std::string const& id : verdict.ids) {
+    if (shared.id_count < kMostIds) {
+      std::strncpy(shared.ids[shared.id_count++], id.c_str(), kLongestId - 1);
+    }
+  }
+  shared.done = true;
+}
+
+Verdict verdict_of(Runner const& runner, ProgramResult const& result) {
+  Verdict verdict{.ops = runner.ops()};
+  if (result.failure) {
+    verdict.failed = true;
+    verdict.at_end = result.failure->at_end;
+    for (invariant::Violation const& violation : result.failure->violations) {
+      if (std::find(verdict.ids.begin(), verdict.ids.end(), violation.id) == verdict.ids.end()) {
+        verdict.ids.emplace_back(violation.id);
+      }
+    }
+  }
+  return verdict;
+}
+
+std::string death_of(int status) {
+  if (!WIFSIGNALED(status)) {
+    return "EXIT " + std::to_string(WEXITSTATUS(status));
+  }
+  return WTERMSIG(status) == SIGALRM ? "HANG" : "SIGNAL " + std::to_string(WTERMSIG(status));
+}
+
+}  // namespace
+
+Verdict judge(Runner& runner, std::span<model::AnyOp const> ops) {
+  return verdict_of(runner, runner.run_ops(ops));
+}
+
+Verdict judge_in_child(model::Geometry const& geometry,
+                       RunnerOptions const& options,
+                       std::span<model::AnyOp const> ops,
+                       unsigned seconds) {
+  SharedMemory const memory{sizeof(Shared) + ops.size()};
+  auto* const shared = static_cast<Shared*>(memory.base());
+  int const status = wait_for_child(start_child([&] {
+    alarm(seconds);
+    Runner runner{geometry, options};
+    std::size_t next = 0;
+    ProgramResult const result = runner.run([&](model::AnyOp& op) {
+      while (next < ops.size()) {
+        op = ops[next++];
+        if (std::visit([&](auto const& known) { return known.precondition(runner.model()); }, op)) {
+          shared->ran()[next - 1] = 1;
+          return true;
+        }
+      }
+      return false;
+    });
+    say(verdict_of(runner, result), *shared);
+    return 0;
+  }));
+  Verdict verdict{.failed = shared->failed, .at_end = shared->at_end};
+  for (std::uint32_t i = 0; i < shared->id_count; ++i) {
+    verdict.ids.emplace_back(shared->ids[i]);
+  }
+  if (!shared->done) {
+    verdict.failed = true;
+    verdict.died = true;
+    verdict.ids = {death_of(status)};
+  }
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (shared->ran()[i] != 0) {
+      verdict.ops.push_back(ops[i]);
+    }
+  }
+  return verdict;
+}
+
+}  // namespace holdfast::fuzz

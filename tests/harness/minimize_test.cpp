@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: a failing program becomes small and keeps its violation, whatever the seeded bug, and also
+// when the process dies of it. Method: programs of 300 operations, the last of which fails, grown
+// with a bug on; crashes and hangs by a hook.
+#include "fuzz/minimize.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fuzz/generator.hpp"
+#include "fuzz/minimize_search.hpp"
+#include "fuzz/mutants.hpp"
+#include "fuzz/verdict.hpp"
+#include "models/trace.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+using model::AnyOp;
+using model::Geometry;
+
+constexpr std::size_t kLength = 300;
+
+// Sanitizers, which come with clang here, take their time: a third of the sample.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
+constexpr std::size_t kSample = 10;
+#else
+constexpr std::size_t kSample = 30;
+#endif
+
+/// A program whose last operation, about the 300th, is the first that fails, or that fails at its
+/// end: each operation that fails too early is left out, and another one drawn.
+std::vector<AnyOp> grow_failure(Geometry const& geometry, std::uint64_t seed) {
+  Runner runner{geometry, {.deep_every = 1}};
+  Generator const generator{geometry.mix};
+  model::Source source{seed};
+  std::vector<AnyOp> prefix;
+  constexpr std::uint32_t kMostRuns = 2000;
+  for (std::uint32_t run = 0; run < kMostRuns; ++run) {
+    std::size_t at = 0;
+    ProgramResult const result = runner.run([&](AnyOp& op) {
+      if (at == 2 * kLength) {
+        return false;
+      }
+      op = at < prefix.size() ? prefix[at] : generator.next(source, runner.model());
+      ++at;
+      return true;
+    });
+    if (!result.failure) {
+      return {};
+    }
+    prefix = runner.ops();
+    if (result.failure->at_end || prefix.size() >= kLength) {
+      return prefix;
+    }
+    prefix.pop_back();
+  }
+  return {};
+}
+
+struct Grown {
+  std::string mutant;
+  Geometry geometry;
+  std::vector<AnyOp> ops;
+};
+
+/// Failures of `count` different mutants, spread over the table.
+std::vector<Grown> grow_failures(std::size_t count) {
+  std::vector<Grown> grown;
+  std::vector<std::string> const names = model::default_geometry_names();
+  auto const mutants = all_mutants();
+  for (std::size_t i = 0; i < mutants.size() && grown.size() < count; ++i) {
+    // 7 is prime to any count that is no multiple of it: each mutant once, neighbours far apart.
+    MutantInfo const& info = mutants[i * 7 % mutants.size()];
+    EXPECT_TRUE(select_mutant(info.name));
+    for (std::size_t at = 0; at < 2 * names.size(); ++at) {
+      Geometry const geometry = model::load_geometry(names[(i + at) % names.size()]);
+      std::vector<AnyOp> ops = grow_failure(geometry, at);
+      if (!ops.empty()) {
+        grown.push_back({info.name, geometry, std::move(ops)});
+        break;
+      }
+    }
+    select_mutant("none");
+  }
+  return grown;
+}
+
+class Minimizer : public testing::Test {
+ protected:
+  void TearDown() override { select_mutant("none"); }
+};
+
+TEST_F(Minimizer, MakesFailuresOfManyMutantsSmall) {
+  ASSERT_NE(all_mutants().size() % 7, 0U);
+  std::vector<Grown> const grown = grow_failures(kSample);
+  ASSERT_EQ(grown.size(), kSample);
+  std::vector<std::size_t> sizes;
+  for (Grown const& one : grown) {
+    ASSERT_GE(one.ops.size(), kLength) << one.mutant;
+    ASSERT_TRUE(select_mutant(one.mutant));
+    Runner before{one.geometry, {}};
+    Verdict const first = judge(before, one.ops);
+    ASSERT_TRUE(first.failed) << one.mutant;
+
+    Minimized const small = minimize({.geometry = one.geometry, .ops = one.ops});
+    ASSERT_TRUE(small.failed) << one.mutant;
+    ASSERT_FALSE(small.ids.empty()) << one.mutant;
+    EXPECT_EQ(common_ids(small.ids, first.ids), small.ids) << one.mutant;
+    EXPECT_EQ(small.ops.back().index(), one.ops.back().index()) << one.mutant;
+    EXPECT_LT(small.candidates, 20'000U) << one.mutant;
+
+    // A fresh run of what was written down fails in the same way, and holds without the bug.
+    model::Trace const trace = model::parse_trace(
+        model::print_trace(
+            {.geometry = model::geometry_reference(small.geometry), .ops = small.ops}),
+        one.mutant);
+    Runner after{model::geometry_from_reference(trace.geometry), {}};
+    Verdict const last = judge(after, trace.ops);
+    EXPECT_TRUE(last.failed) << one.mutant;
+    EXPECT_EQ(common_ids(small.ids, last.ids), small.ids) << one.mutant;
+    EXPECT_EQ(last.ops.size(), small.ops.size()) << one.mutant;
+    select_mutant("none");
+    EXPECT_FALSE(judge(after, trace.ops).failed) << one.mutant;
+    sizes.push_back(small.ops.size());
+    std::printf("%-30s %4zu -> %2zu operations, %5llu candidates, %s, %s\n",
+                one.mutant.c_str(),
+                one.ops.size(),
+                small.ops.size(),
+                static_cast<unsigned long long>(small.candidates),
+                small.geometry.name.c_str(),
+                small.ids.front().c_str());
+  }
+  std::sort(sizes.begin(), sizes.end());
+  EXPECT_LE(sizes[sizes.size() / 2], 12U);
+}
+
+std::vector<AnyOp> random_program(std::string const& geometry, std::uint64_t seed) {
+  Runner runner{model::load_geometry(geometry), {}};
+  static_cast<void>(runner.run_seed(seed));
+  return runner.ops();
+}
+
+TEST_F(Minimizer, FindsNothingInAProgramThatHolds) {
+  Minimized const same =
+      minimize({.geometry = model::load_geometry("tiny"), .ops = random_program("tiny", 3)});
+  EXPECT_FALSE(same.failed);
+  EXPECT_EQ(same.candidates, 1U);
+}
+
+TEST_F(Minimizer, IsTheSameEveryTime) {
+  ASSERT_TRUE(select_mutant("second_rollback"));
+  Geometry const geometry = model::load_geometry("tiny");
+  std::vector<AnyOp> const ops = grow_failure(geometry, 4);
+  ASSERT_FALSE(ops.empty());
+  Minimized const one = minimize({.geometry = geometry, .ops = ops});
+  Minimized const two = minimize({.geometry = geometry, .ops = ops});
+  EXPECT_EQ(one.candidates, two.candidates);
+  EXPECT_EQ(model::print_trace({.geometry = one.geometry.name, .ops = one.ops}),
+            model::print_trace({.geometry = two.geometry.name, .ops = two.ops}));
+  // What is small stays as it is.
+  Minimized const again = minimize({.geometry = one.geometry, .ops = one.ops});
+  EXPECT_EQ(model::print_trace({.geometry = again.geometry.name, .ops = again.ops}),
+            model::print_trace({.geometry = one.geometry.name, .ops = one.ops}));
+}
+
+TEST_F(Minimizer, TakesLayersOutOfAGeometryOfTheUsersOwn) {
+  ASSERT_TRUE(select_mutant("sealed_not_raised"));
+  // Three rows of heads: no built-in geometry is smaller in planes and still has attention KV alone.
+  Geometry const geometry = model::parse_geometry(
+      R"({"name": "own", "page_rows": 4, "chunk_pages": 2, "capacity": {"tokens": 64,
+          "sequences": 3, "snapshots": 4, "largest_round": 4}, "layers": [
+          {"planes": [{"kind": "attention_kv", "heads": 3, "head_dim": 4}]}, {"planes": []},
+          {"planes": [{"kind": "latent", "width": 8},
+                      {"kind": "attention_kv", "heads": 3, "head_dim": 4}]}]})",
+      "own");
+  std::vector<AnyOp> ops;
+  for (std::uint64_t seed = 0; ops.empty() && seed < 50; ++seed) {
+    ops = grow_failure(geometry, seed);
+  }
+  ASSERT_FALSE(ops.empty());
+  Minimized const small = minimize({.geometry = geometry, .ops = ops});
+  std::size_t planes = 0;
+  for (Layer const& layer : small.geometry.layout.layers) {
+    planes += layer.planes.size();
+  }
+  EXPECT_EQ(planes, 1U) << small.geometry.text;
+  EXPECT_LE(small.ops.size(), 8U) << model::print_trace(
+      {.geometry = small.geometry.text, .ops = small.ops});
+}
+
+TEST_F(Minimizer, StopsWhenAskedAndKeepsTheViolation) {
+  ASSERT_TRUE(select_mutant("second_rollback"));
+  Geometry const geometry = model::load_geometry("tiny");
+  std::vector<AnyOp> const ops = grow_failure(geometry, 4);
+  ASSERT_FALSE(ops.empty());
+  Runner runner{geometry, {}};
+  Verdict const first = judge(runner, ops);
+  std::uint64_t asked = 0;
+  MinimizeSearch search{geometry,
+                        ops,
+                        Wanted::of(first),
+                        [&](Geometry const& other, std::span<AnyOp const> candidate) {
+                          Runner fresh{other, {}};
+                          return judge(fresh, candidate);
+                        },
+                        [&](std::uint64_t, std::size_t) { return ++asked <= 3; }};
+  search.run();
+  EXPECT_LE(search.candidates(), 4U);
+  Verdict const last = judge(runner, search.ops());
+  EXPECT_TRUE(Wanted::of(first).is_met_by(last));
+}
+
+std::size_t count_of(std::vector<AnyOp> const& ops, char const* kind) {
+  return static_cast<std::size_t>(std::count_if(ops.begin(), ops.end(), [&](AnyOp const& op) {
+    return std::string{model::name_of(op)} == kind;
+  }));
+}
+
+/// A program of this seed or a later one that has both kinds.
+std::vector<AnyOp> program_with(char const* one, char const* other, std::uint64_t seed) {
+  std::vector<AnyOp> ops = random_program("tiny", seed);
+  while (count_of(ops, one) == 0 || count_of(ops, other) == 0) {
+    ops = random_program("tiny", ++seed);
+  }
+  return ops;
+}
+
+TEST_F(Minimizer, KeepsACrash) {
+  std::vector<AnyOp> const ops = program_with("truncate", "rollback", 1);
+  Minimized const small = minimize(
+      {.geometry = model::load_geometry("tiny"), .ops = ops, .on_operation = [](AnyOp const& op) {
+         if (std::holds_alternative<model::TruncateOp>(op)) {
+           raise(SIGSEGV);
+         }
+       }});
+  EXPECT_TRUE(small.failed);
+  EXPECT_TRUE(small.died);
+  EXPECT_EQ(small.ids, std::vector<std::string>{"SIGNAL 11"});
+  ASSERT_EQ(small.ops.size(), 2U);
+  EXPECT_EQ(model::text_of(small.ops[0]), "create sequence=s0");
+  EXPECT_EQ(model::text_of(small.ops[1]), "truncate sequence=s0 length=0");
+}
+
+TEST_F(Minimizer, KeepsAHang) {
+  std::vector<AnyOp> ops = program_with("close", "create", 1);
+  std::size_t const last = static_cast<std::size_t>(
+      std::find_if(ops.begin(),
+                   ops.end(),
+                   [](AnyOp const& op) { return std::holds_alternative<model::CloseOp>(op); }) -
+      ops.begin());
+  ops.resize(last + 1);
+  Minimized const small = minimize({.geometry = model::load_geometry("tiny"),
+                                    .ops = ops,
+                                    .hang_seconds = 1,
+                                    .on_operation = [](AnyOp const& op) {
+                                      while (std::holds_alternative<model::CloseOp>(op)) {
+                                        pause();
+                                      }
+                                    }});
+  EXPECT_TRUE(small.died);
+  EXPECT_EQ(small.ids, std::vector<std::string>{"HANG"});
+  EXPECT_EQ(small.ops.size(), 2U);
+}
+
+TEST_F(Minimizer, GoesOnWhenACandidateCrashes) {
+  ASSERT_TRUE(select_mutant("second_rollback"));
+  Geometry const geometry = model::load_geometry("tiny");
+  std::vector<AnyOp> ops;
+  auto const has_one_row = [](AnyOp const& op) {
+    auto const* const append = std::get_if<model::AppendOp>(&op);
+    return append != nullptr && append->count == 1;
+  };
+  for (std::uint64_t seed = 0; ops.empty() || std::any_of(ops.begin(), ops.end(), has_one_row);
+       ++seed) {
+    Runner runner{geometry, {}};
+    ops.clear();
+    if (runner.run_seed(seed).failure) {
+      ops = runner.ops();
+    }
+  }
+  Minimized const small =
+      minimize({.geometry = geometry, .ops = ops, .on_operation = [&](AnyOp const& op) {
+                  if (has_one_row(op)) {
+                    _exit(7);
+                  }
+                }});
+  EXPECT_TRUE(small.failed);
+  EXPECT_FALSE(small.died);
+  EXPECT_LT(small.ops.size(), ops.size());
+  EXPECT_TRUE(std::none_of(small.ops.begin(), small.ops.end(), has_one_row));
+}
+
+TEST(ChildVerdict, SaysWhatWasReportedAndHowAChildDied) {
+  Geometry const geometry = model::load_geometry("tiny");
+  std::vector<AnyOp> const ops = random_program("tiny", 3);
+  Verdict const held = judge_in_child(geometry, {}, ops, 10);
+  EXPECT_FALSE(held.failed);
+  EXPECT_EQ(held.ops.size(), ops.size());
+  RunnerOptions options;
+  options.on_step = [](std::uint32_t index, auto const&, auto const&, auto const&) {
+    if (index == 2) {
+      _exit(9);
+    }
+  };
+  Verdict const died = judge_in_child(geometry, options, ops, 10);
+  EXPECT_TRUE(died.failed);
+  EXPECT_TRUE(died.died);
+  EXPECT_EQ(died.ids, std::vector<std::string>{"EXIT 9"});
+  EXPECT_EQ(died.ops.size(), 3U);
+}
+
+}  // namespace
+}  // namespace holdfast::fuzz
