@@ -124,6 +124,14 @@ RunResult run_many(RunPlan const& plan) {
   return result;
 }
 
+std::uint64_t operations_through(std::uint64_t seed, std::uint64_t index) {
+  std::uint64_t operations = 0;
+  for (std::uint64_t program = 0; program <= index; ++program) {
+    operations += program_length(program_seed(seed, program));
+  }
+  return operations;
+}
+
 FailedProgram explain_failure(model::Geometry const& geometry,
                               std::vector<model::AnyOp> const& ops,
                               bool compare) {

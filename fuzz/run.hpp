@@ -52,6 +52,9 @@ struct RunResult {
   return index % geometries;
 }
 
+/// Operations of the least prefix of programs that holds program `index`.
+[[nodiscard]] std::uint64_t operations_through(std::uint64_t seed, std::uint64_t index);
+
 /// Runs a failing program again, with names for every row.
 [[nodiscard]] FailedProgram explain_failure(model::Geometry const& geometry,
                                             std::vector<model::AnyOp> const& ops,

@@ -36,6 +36,12 @@ struct Words {
   std::string device;
   std::string mutant;
   std::string save;
+  std::string promote;
+  std::string budget;
+  std::string junit;
+  bool mute_canary = false;
+  std::string row;
+  std::string corpus;
   std::string output;
   bool no_compare = false;
   bool json = false;
@@ -46,6 +52,7 @@ struct Commands {
   CLI::App* run = nullptr;
   CLI::App* replay = nullptr;
   CLI::App* minimize = nullptr;
+  CLI::App* gate = nullptr;
   CLI::App* list = nullptr;
   CLI::App* mutants = nullptr;
 };
@@ -111,6 +118,42 @@ void define_run(CLI::App& command, Words& words) {
   add_checking(command, words);
 }
 
+void define_replay(CLI::App& command, Words& words) {
+  add_mutant(command, words);
+  add_checking(command, words);
+  command
+      .add_option(
+          "--promote", words.promote, "Make a failing trace a regression trace of the corpus")
+      ->type_name("NAME");
+  command
+      .add_option("--row",
+                  words.row,
+                  "With --promote: the public report that it shows, as 'A10 (project #1): what "
+                  "broke there'. Default: it is our own")
+      ->type_name("TEXT");
+  command.add_option("--corpus", words.corpus, "With --promote: the corpus. Default: corpus")
+      ->type_name("FOLDER");
+}
+
+void define_gate(CLI::App& command, Words& words) {
+  command.add_option("--budget", words.budget, "Most time of all, as 90s, 5m or 1h. Default: 5m")
+      ->type_name("TIME");
+  command
+      .add_option("--seed",
+                  words.seed,
+                  "A number or a git hash, as for run. Default: the commit that is checked out")
+      ->type_name("N|HASH");
+  command.add_option("--corpus", words.corpus, "The traces that must hold. Default: corpus")
+      ->type_name("FOLDER");
+  command.add_option("--only", words.only, "This part only. Repeatable")
+      ->type_name("PART")
+      ->allow_extra_args(false);
+  command.add_option("--junit", words.junit, "Write the cases there, as JUnit XML")
+      ->type_name("FILE");
+  add_mutant(command, words);
+  command.add_flag("--mute-canary", words.mute_canary)->group("");  // for its own test
+}
+
 Commands define(CLI::App& app, Words& words) {
   app.name("holdfast");
   app.allow_extras();
@@ -132,8 +175,7 @@ Commands define(CLI::App& app, Words& words) {
                    words.paths,
                    "Traces, inputs of fuzz_interleave, and folders that are searched for both")
       ->type_name("");
-  add_mutant(*commands.replay, words);
-  add_checking(*commands.replay, words);
+  define_replay(*commands.replay, words);
   commands.minimize = add_command(
       app, "minimize", "The smallest trace with the same violation as a failing one", words);
   commands.minimize->add_option("FILE", words.paths, "A trace or fuzzer input that fails")
@@ -143,6 +185,8 @@ Commands define(CLI::App& app, Words& words) {
       ->type_name("FILE");
   add_mutant(*commands.minimize, words);
   add_checking(*commands.minimize, words);
+  commands.gate = add_command(app, "gate", "Whether a change may be merged", words);
+  define_gate(*commands.gate, words);
   commands.list = add_command(app, "list", "Geometries, operations, invariants and mutants", words);
   commands.list
       ->add_option(
@@ -230,6 +274,20 @@ void check_device(std::string const& device) {
   }
 }
 
+void check_known(std::string const& option,
+                 std::string const& what,
+                 std::string const& word,
+                 std::vector<std::string> const& known) {
+  if (std::find(known.begin(), known.end(), word) == known.end()) {
+    std::string line =
+        option + ": unknown " + what + " '" + word + "'" + model::did_you_mean(word, known);
+    for (std::string const& name : known) {
+      line += (&name == known.data() ? "; known: " : ", ") + name;
+    }
+    throw InputError{line};
+  }
+}
+
 void check_mutant(std::string const& option, std::string const& name) {
   std::vector<std::string> known;
   for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
@@ -278,10 +336,19 @@ RunOptions read_run(CLI::App const& command, Words const& words) {
 ReplayOptions read_replay(CLI::App const& command, Words const& words) {
   ReplayOptions options{.paths = words.paths,
                         .mutant = text_if_given(command, "--mutant", words.mutant),
+                        .promote = text_if_given(command, "--promote", words.promote),
+                        .row = text_if_given(command, "--row", words.row),
+                        .corpus = text_if_given(command, "--corpus", words.corpus),
                         .compare = !words.no_compare,
                         .json = words.json};
   if (options.paths.empty()) {
     throw InputError{"replay needs a trace file or a folder of them"};
+  }
+  if (options.promote && options.paths.size() != 1) {
+    throw InputError{"--promote is for one trace"};
+  }
+  if (!options.promote && (options.row || options.corpus)) {
+    throw InputError{"--row and --corpus go with --promote"};
   }
   if (options.mutant) {
     check_mutant("--mutant", *options.mutant);
@@ -298,6 +365,32 @@ MinimizeOptions read_minimize(CLI::App const& command, Words const& words) {
                           .mutant = text_if_given(command, "--mutant", words.mutant),
                           .compare = !words.no_compare,
                           .json = words.json};
+  if (options.mutant) {
+    check_mutant("--mutant", *options.mutant);
+  }
+  return options;
+}
+
+GateOptions read_gate(CLI::App const& command, Words const& words) {
+  std::vector<std::string> const known = {
+      "canary", "corpus", "geometries", "forms", "mutants", "determinism", "exhaustive", "random"};
+  GateOptions options{.only = words.only,
+                      .junit = text_if_given(command, "--junit", words.junit),
+                      .mutant = text_if_given(command, "--mutant", words.mutant),
+                      .mute_canary = words.mute_canary,
+                      .json = words.json};
+  if (was_given(command, "--budget")) {
+    options.budget = read_duration("--budget", words.budget);
+  }
+  if (was_given(command, "--seed")) {
+    options.seed = read_seed(words.seed);
+  }
+  if (was_given(command, "--corpus")) {
+    options.corpus = words.corpus;
+  }
+  for (std::string const& part : options.only) {
+    check_known("--only", "part", part, known);
+  }
   if (options.mutant) {
     check_mutant("--mutant", *options.mutant);
   }
@@ -356,6 +449,9 @@ Options parse_command_line(int argc, char const* const* argv) {
   }
   if (&command == commands.minimize) {
     return read_minimize(command, words);
+  }
+  if (&command == commands.gate) {
+    return read_gate(command, words);
   }
   if (&command == commands.list) {
     return read_list(words);

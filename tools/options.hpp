@@ -12,6 +12,8 @@ namespace holdfast::tools {
 
 inline constexpr std::uint64_t kDefaultSeed = 1;
 inline constexpr double kDefaultSeconds = 10;
+inline constexpr double kDefaultGateBudget = 300;
+inline constexpr char const* kDefaultCorpus = "corpus";
 inline constexpr std::uint64_t kDefaultBudget = 2'000'000;
 
 /// The text that --help asks for.
@@ -34,6 +36,9 @@ struct RunOptions {
 struct ReplayOptions {
   std::vector<std::string> paths;  ///< files and folders
   std::optional<std::string> mutant;
+  std::optional<std::string> promote;  ///< name of the regression trace to make
+  std::optional<std::string> row;      ///< what it shows; none: it is of our own
+  std::optional<std::string> corpus;   ///< where to; none: ./corpus
   bool compare = true;
   bool json = false;
 };
@@ -43,6 +48,17 @@ struct MinimizeOptions {
   std::optional<std::string> output;  ///< none: standard output
   std::optional<std::string> mutant;
   bool compare = true;
+  bool json = false;
+};
+
+struct GateOptions {
+  double budget = kDefaultGateBudget;
+  std::optional<std::uint64_t> seed;  ///< none: the commit that is checked out
+  std::string corpus = kDefaultCorpus;
+  std::vector<std::string> only;  ///< parts; empty: all
+  std::optional<std::string> junit;
+  std::optional<std::string> mutant;
+  bool mute_canary = false;
   bool json = false;
 };
 
@@ -61,7 +77,12 @@ struct MutantsOptions {
   bool json = false;
 };
 
-using Options = std::
-    variant<HelpOptions, RunOptions, ReplayOptions, MinimizeOptions, ListOptions, MutantsOptions>;
+using Options = std::variant<HelpOptions,
+                             RunOptions,
+                             ReplayOptions,
+                             MinimizeOptions,
+                             GateOptions,
+                             ListOptions,
+                             MutantsOptions>;
 
 }  // namespace holdfast::tools

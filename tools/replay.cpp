@@ -12,6 +12,7 @@
 #include "models/trace.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
+#include "tools/promote.hpp"
 #include "tools/report.hpp"
 #include "tools/setup.hpp"
 #include "tools/values.hpp"
@@ -38,27 +39,6 @@ struct Replayed {
   fuzz::ProgramResult result;
   std::vector<model::AnyOp> ops;  // that ran
 };
-
-std::vector<std::string> traces_below(std::string const& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry{folder, error}, end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code ignored;
-    if (!entry->is_directory(ignored) &&
-        (entry->path().extension() == ".trace" || is_encoded(entry->path()))) {
-      files.push_back(entry->path().string());
-    }
-  }
-  if (error) {
-    throw InputError{folder + ": cannot be read: " + error.message()};
-  }
-  if (files.empty()) {
-    throw InputError{folder + ": the folder has no *.trace file and no fuzzer input"};
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 std::vector<std::string> files_of(std::vector<std::string> const& paths) {
   std::vector<std::string> files;
@@ -257,6 +237,21 @@ void report(ReplayOptions const& options, Totals const& totals) {
   print(text);
 }
 
+int promote_one(ReplayOptions const& options, std::vector<LoadedTrace> const& all) {
+  if (all.size() != 1) {
+    throw InputError{options.paths.front() + ": --promote is for one trace"};
+  }
+  std::string const path = promote(options, all.front());
+  std::vector<std::string> words = {invoked_name(), "replay", path};
+  append_judging(words, options.mutant, true);
+  if (options.json) {
+    print(text_of(Json{{"promoted", path}, {"reproduce", command_of(words)}}));
+  } else {
+    print("promoted to " + path + "\n" + reproduce_with(command_of(words)));
+  }
+  return kExitHeld;
+}
+
 }  // namespace
 
 int execute(ReplayOptions const& options) {
@@ -265,6 +260,9 @@ int execute(ReplayOptions const& options) {
     all.push_back(load_runnable(path));
   }
   turn_on_mutant(options.mutant);
+  if (options.promote) {
+    return promote_one(options, all);
+  }
   Totals totals;
   for (LoadedTrace const& loaded : all) {
     explain_crashes(command_for("replay", options, loaded.path));

@@ -43,22 +43,14 @@ std::string run_command(RunOptions const& options, std::vector<std::string> cons
   return command_of(words);
 }
 
-/// Operations of the least prefix of programs that holds program `index`.
-std::uint64_t operations_through(std::uint64_t seed, std::uint64_t index) {
-  std::uint64_t operations = 0;
-  for (std::uint64_t program = 0; program <= index; ++program) {
-    operations += fuzz::program_length(fuzz::program_seed(seed, program));
-  }
-  return operations;
-}
-
 std::string reproduce_command(Done const& done) {
   if (done.saved) {
     std::vector<std::string> words = {invoked_name(), "replay", *done.saved};
     append_judging(words, done.options.mutant, done.options.compare);
     return command_of(words);
   }
-  std::uint64_t const operations = operations_through(done.options.seed, done.result.failed->index);
+  std::uint64_t const operations =
+      fuzz::operations_through(done.options.seed, done.result.failed->index);
   return run_command(done.options, {"--ops", std::to_string(operations)});
 }
 

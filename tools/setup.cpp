@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <holdfast/cache.hpp>
@@ -87,6 +88,28 @@ std::vector<model::Geometry> load_geometries(std::vector<std::string> const& nam
 bool is_encoded(std::filesystem::path const& path) {
   std::ifstream file{path, std::ios::binary};
   return file && file.peek() == fuzz::kProgramMagic;
+}
+
+std::vector<std::string> traces_below(std::string const& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator entry{folder, error}, end;
+       !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (!entry->is_directory(ignored) &&
+        (entry->path().extension() == ".trace" || is_encoded(entry->path()))) {
+      files.push_back(entry->path().string());
+    }
+  }
+  if (error) {
+    throw model::InputError{folder + ": cannot be read: " + error.message()};
+  }
+  if (files.empty()) {
+    throw model::InputError{folder + ": the folder has no *.trace file and no fuzzer input"};
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 LoadedTrace load_runnable(std::string const& path) {

@@ -30,6 +30,10 @@ struct LoadedTrace {
 /// Whether a file is the input of a fuzzer, whose names say nothing.
 bool is_encoded(std::filesystem::path const& path);
 
+/// Every trace and fuzzer input in a folder and below it, sorted. Throws InputError when it cannot be
+/// read or has none.
+std::vector<std::string> traces_below(std::string const& folder);
+
 /// Reads a trace or the input of a fuzzer. Throws InputError that says where in the file what is wrong, and EnvironmentError when there is no
 /// memory for its geometry.
 LoadedTrace load_runnable(std::string const& path);

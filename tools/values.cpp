@@ -58,6 +58,21 @@ double read_seconds(std::string const& option, std::string const& text) {
   return value;
 }
 
+double read_duration(std::string const& option, std::string const& text) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  constexpr double kMost = 1e9;
+  double const unit = text.ends_with('h') ? kHour : text.ends_with('m') ? kMinute : 1;
+  bool const has_unit = unit != 1 || text.ends_with('s');
+  double value = 0;
+  if (!read_whole(std::string_view{text}.substr(0, text.size() - (has_unit ? 1 : 0)), value) ||
+      !std::isfinite(value) || value <= 0 || value * unit > kMost) {
+    throw model::InputError{option + ": '" + text +
+                            "' is no duration such as 90, 90s, 5m or 8h, up to 1000000000 s"};
+  }
+  return value * unit;
+}
+
 std::uint64_t read_seed(std::string const& text) {
   constexpr std::size_t kMostDecimals = 20;
   constexpr std::size_t kShortestHash = 7;

@@ -14,6 +14,10 @@ std::uint64_t read_count(std::string const& option, std::string const& text, std
 /// Seconds above 0, decimals allowed. Throws InputError that begins with the option's name.
 double read_seconds(std::string const& option, std::string const& text);
 
+/// A duration: a number of seconds, or one with the unit s, m or h. Throws InputError that begins
+/// with the option's name.
+double read_duration(std::string const& option, std::string const& text);
+
 /// Up to 20 decimal digits are that number. Else 7 to 40 hexadecimal digits are a git hash; the
 /// seed is the number that its first 16 digits spell. Throws InputError.
 std::uint64_t read_seed(std::string const& text);

@@ -2,6 +2,8 @@
 // Goal: in a small scope nothing is left to chance. Method: from each start state and on each
 // geometry run every program of at most 4 operations (5 in the slow build of this file) with
 // boundary parameters; every invariant and the model look on after every operation.
+#include "fuzz/exhaustive.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -12,7 +14,6 @@
 #include <vector>
 
 #include "models/geometry/geometry.hpp"
-#include "tests/exhaustive/search.hpp"
 
 #ifndef HOLDFAST_EXHAUSTIVE_DEPTH
 #define HOLDFAST_EXHAUSTIVE_DEPTH 4
@@ -25,7 +26,7 @@ constexpr std::uint32_t kDepth = HOLDFAST_EXHAUSTIVE_DEPTH;
 std::string const kGeometries[] = {"tiny-rows", "tiny", "glm5-next-mini"};
 
 std::vector<std::uint32_t> start_indices() {
-  std::vector<std::uint32_t> indices(start_states().size());
+  std::vector<std::uint32_t> indices(fuzz::start_states().size());
   std::iota(indices.begin(), indices.end(), 0U);
   return indices;
 }
@@ -35,8 +36,8 @@ class Exhaustive : public testing::TestWithParam<std::tuple<std::string, std::ui
 TEST_P(Exhaustive, EveryShortProgramHolds) {
   auto const& [name, index] = GetParam();
   model::Geometry const geometry = model::load_geometry(name);
-  StartState const& start = start_states()[index];
-  SearchResult const result = search(geometry, start, kDepth);
+  fuzz::StartState const& start = fuzz::start_states()[index];
+  fuzz::SearchResult const result = fuzz::search_exhaustively(geometry, start, kDepth);
   std::printf("%s from %s (%s): %llu programs",
               name.c_str(),
               start.name,
@@ -47,7 +48,7 @@ TEST_P(Exhaustive, EveryShortProgramHolds) {
         "%s%llu of %u", length == 1 ? ": " : ", ", 1ULL * result.by_length[length - 1], length);
   }
   std::printf(" operations; %llu operations checked\n", 1ULL * result.operations);
-  EXPECT_FALSE(result.failed) << describe_failed(*result.failed);
+  EXPECT_FALSE(result.failed) << fuzz::describe_failed(*result.failed);
   EXPECT_EQ(result.by_length.size(), kDepth);
   EXPECT_GT(result.programs, 5000U) << "the boundary set has lost most of its operations";
 }
@@ -61,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(SmallScope,
                            for (char& letter : text) {
                              letter = letter == '-' ? '_' : letter;
                            }
-                           return text + "_" + start_states()[std::get<1>(param.param)].name;
+                           return text + "_" + fuzz::start_states()[std::get<1>(param.param)].name;
                          });
 
 }  // namespace

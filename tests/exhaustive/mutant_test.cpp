@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "fuzz/exhaustive.hpp"
 #include "fuzz/mutants.hpp"
 #include "fuzz/run.hpp"
 #include "models/geometry/geometry.hpp"
-#include "tests/exhaustive/search.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -53,8 +53,9 @@ std::optional<fuzz::FailedProgram> find_shortest(std::string const& mutant) {
   std::uint32_t const last = survivors().contains(mutant) ? 2 : kDepth;  // the rest is minutes
   for (std::uint32_t depth = 1; depth <= last; ++depth) {
     for (char const* geometry : geometries_of(mutant)) {
-      for (StartState const& start : start_states()) {
-        SearchResult result = search(model::load_geometry(geometry), start, depth);
+      for (fuzz::StartState const& start : fuzz::start_states()) {
+        fuzz::SearchResult result =
+            fuzz::search_exhaustively(model::load_geometry(geometry), start, depth);
         if (result.failed) {
           return std::move(result.failed);
         }
@@ -82,7 +83,7 @@ TEST_P(ExhaustiveMutant, IsFoundByAShortProgram) {
   std::optional<fuzz::FailedProgram> const failed = find_shortest(GetParam());
   if (survivors().contains(GetParam())) {
     EXPECT_FALSE(failed) << "it is found now; take it off the list of survivors\n"
-                         << describe_failed(*failed);
+                         << fuzz::describe_failed(*failed);
     return;
   }
   ASSERT_TRUE(failed) << "no program of " << kDepth << " operations shows it";
@@ -97,7 +98,7 @@ TEST_P(ExhaustiveMutant, IsFoundByAShortProgram) {
 
   // What is printed for a person is enough to see it again.
   std::string const text = model::print_trace(failed->trace);
-  EXPECT_EQ(describe_failed(*failed).find(text), 0U);
+  EXPECT_EQ(fuzz::describe_failed(*failed).find(text), 0U);
   model::Trace const trace = model::parse_trace(text, "printed");
   fuzz::Runner runner{model::geometry_from_reference(trace.geometry), {}};
   fuzz::ProgramResult const again = runner.run_ops(trace.ops);

@@ -63,7 +63,7 @@ struct RowComment {
 /// Reads "# ROW (THREAD): what broke there. Holds: ID ID." and "# mutant: NAME".
 inline RowComment row_comment(model::Trace const& trace) {
   static std::regex const first_line(
-      R"( ([A-M][0-9]+|seed [0-9]+|seed red-proof|seed upstream) \(([^()]+)\): .+\. Holds: ([A-Z ]+)\.)");
+      R"( ([A-M][0-9]+|seed [0-9]+|seed red-proof|seed upstream|own) \(([^()]+)\): .+\. Holds: ([A-Z ]+)\.)");
   static std::regex const second_line(" mutant: ([a-z_]+)");
   RowComment comment;
   std::smatch match;

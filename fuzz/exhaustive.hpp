@@ -12,7 +12,7 @@
 
 #include "fuzz/run.hpp"
 
-namespace holdfast::test {
+namespace holdfast::fuzz {
 
 /// Where programs begin.
 struct StartState {
@@ -35,19 +35,19 @@ struct StartState {
 
 /// Outcome of a search.
 struct SearchResult {
-  std::uint64_t programs = 0;                 ///< that were run, the start state alone not counted
-  std::vector<std::uint64_t> by_length;       ///< programs of 1, 2, ... operations
-  std::uint64_t operations = 0;               ///< that were checked, those of the start counted
-  std::optional<fuzz::FailedProgram> failed;  ///< the first program that broke something
+  std::uint64_t programs = 0;            ///< that were run, the start state alone not counted
+  std::vector<std::uint64_t> by_length;  ///< programs of 1, 2, ... operations
+  std::uint64_t operations = 0;          ///< that were checked, those of the start counted
+  std::optional<FailedProgram> failed;   ///< the first program that broke something
 };
 
 /// Runs every program of at most `depth` operations after `start`: all invariants and the
 /// comparison with the model after each operation, the deep checks at the end of each program.
-[[nodiscard]] SearchResult search(model::Geometry const& geometry,
-                                  StartState const& start,
-                                  std::uint32_t depth);
+[[nodiscard]] SearchResult search_exhaustively(model::Geometry const& geometry,
+                                               StartState const& start,
+                                               std::uint32_t depth);
 
 /// The trace of a failing program, what it broke, and how to run it again.
-[[nodiscard]] std::string describe_failed(fuzz::FailedProgram const& failed);
+[[nodiscard]] std::string describe_failed(FailedProgram const& failed);
 
-}  // namespace holdfast::test
+}  // namespace holdfast::fuzz

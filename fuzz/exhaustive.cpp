@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The boundary sets and the search, breadth first.
-#include "tests/exhaustive/search.hpp"
+#include "fuzz/exhaustive.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-namespace holdfast::test {
+namespace holdfast::fuzz {
 namespace {
 
 using model::AnyOp;
@@ -313,22 +313,24 @@ std::vector<AnyOp> next_operations(Model const& model, StateMode mode, bool is_f
   return collector.take();
 }
 
-SearchResult search(model::Geometry const& geometry, StartState const& start, std::uint32_t depth) {
+SearchResult search_exhaustively(model::Geometry const& geometry,
+                                 StartState const& start,
+                                 std::uint32_t depth) {
   // The model that says what comes next is the runner's own, after the program's last operation.
-  fuzz::Runner* running = nullptr;
+  Runner* running = nullptr;
   std::uint32_t last = 0;
   std::uint32_t prefix_length = 0;
   Program next;
-  fuzz::Runner runner{geometry,
-                      {.on_step = [&](std::uint32_t index,
-                                      AnyOp const& /*op*/,
-                                      model::Observation const& /*want*/,
-                                      model::Observation const& /*got*/) {
-                        if (index == last) {
-                          next = next_operations(
-                              running->model(), start.mode, index + 1 == prefix_length);
-                        }
-                      }}};
+  Runner runner{geometry,
+                {.on_step = [&](std::uint32_t index,
+                                AnyOp const& /*op*/,
+                                model::Observation const& /*want*/,
+                                model::Observation const& /*got*/) {
+                  if (index == last) {
+                    next =
+                        next_operations(running->model(), start.mode, index + 1 == prefix_length);
+                  }
+                }}};
   running = &runner;
 
   SearchResult result;
@@ -345,7 +347,7 @@ SearchResult search(model::Geometry const& geometry, StartState const& start, st
       append_path(tree, node, program);
       last = is_leaf ? UINT32_MAX : static_cast<std::uint32_t>(program.size() - 1);
       next.clear();
-      fuzz::ProgramResult const ran = runner.run_ops(program);
+      ProgramResult const ran = runner.run_ops(program);
       result.operations += ran.counts.operations;
       if (length != 0) {
         ++result.programs;
@@ -353,7 +355,7 @@ SearchResult search(model::Geometry const& geometry, StartState const& start, st
         ++result.by_length.back();
       }
       if (ran.failure) {
-        result.failed = fuzz::explain_failure(geometry, runner.ops(), true);
+        result.failed = explain_failure(geometry, runner.ops(), true);
         return result;
       }
       for (AnyOp const& op : next) {
@@ -365,10 +367,9 @@ SearchResult search(model::Geometry const& geometry, StartState const& start, st
   return result;
 }
 
-std::string describe_failed(fuzz::FailedProgram const& failed) {
-  return model::print_trace(failed.trace) +
-         fuzz::describe_failure(failed.failure, failed.trace.ops) +
+std::string describe_failed(FailedProgram const& failed) {
+  return model::print_trace(failed.trace) + describe_failure(failed.failure, failed.trace.ops) +
          "reproduce: put the trace above into FILE.trace, then: holdfast replay FILE.trace\n";
 }
 
-}  // namespace holdfast::test
+}  // namespace holdfast::fuzz

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "models/input_error.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string on_one_line(fs::path const& path) {
+  return model::InputError{path.string()}.what();
+}
+
+[[noreturn]] void fail(fs::path const& path, char const* deed, int code) {
+  throw FileError{on_one_line(path) + ": cannot be " + deed + ": " +
+                  std::generic_category().message(code)};
+}
+
+/// Closes what it holds.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_{number} {}
+  ~Descriptor() {
+    if (number_ >= 0) {
+      close(number_);
+    }
+  }
+  Descriptor(Descriptor const&) = delete;
+  Descriptor& operator=(Descriptor const&) = delete;
+
+  [[nodiscard]] int number() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+/// 0, or what went wrong.
+int write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t const written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      return errno;
+    }
+    bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+  }
+  return fsync(file) == 0 ? 0 : errno;
+}
+
+/// A name beside `path` that nobody else writes to.
+fs::path unfinished(fs::path const& path) {
+  static std::atomic<std::uint64_t> count{0};
+  return path.parent_path() /
+         fmt::format(
+             "{}{}-{}-{}", kUnfinished, path.filename().string(), getpid(), count.fetch_add(1));
+}
+
+fs::path folder_of(fs::path const& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path{"."};
+}
+
+bool is_unfinished(fs::path const& path) {
+  return path.filename().string().rfind(kUnfinished, 0) == 0;
+}
+
+}  // namespace
+
+void write_whole(fs::path const& path, std::string_view bytes) {
+  fs::path const other = unfinished(path);
+  constexpr mode_t kMode = 0644;
+  {
+    Descriptor const file{open(other.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode)};
+    int const code = file.number() < 0 ? errno : write_all(file.number(), bytes);
+    if (code != 0) {
+      unlink(other.c_str());
+      fail(path, "written", code);
+    }
+  }
+  move_whole(other, path);
+}
+
+void move_whole(fs::path const& from, fs::path const& to) {
+  if (rename(from.c_str(), to.c_str()) != 0) {
+    int const code = errno;
+    unlink(from.c_str());
+    fail(to, "written", code);
+  }
+  Descriptor const folder{open(folder_of(to).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (folder.number() >= 0) {
+    static_cast<void>(fsync(folder.number()));  // not every file system can
+  }
+}
+
+std::string read_whole(fs::path const& path) {
+  std::error_code error;
+  std::ifstream file{path, std::ios::binary};
+  if (!file || fs::is_directory(path, error)) {
+    throw model::InputError{path.string() + ": cannot be read"};
+  }
+  std::string bytes{std::istreambuf_iterator<char>{file}, {}};
+  if (file.bad()) {
+    throw model::InputError{path.string() + ": cannot be read"};
+  }
+  return bytes;
+}
+
+void make_folder(fs::path const& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error || !fs::is_directory(path, error)) {
+    fail(path, "made", error ? error.value() : ENOTDIR);
+  }
+}
+
+void remove_whole(fs::path const& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) {
+    fail(path, "removed", error.value());
+  }
+}
+
+std::vector<fs::path> entries_of(fs::path const& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry{folder, error}, end; !error && entry != end;
+       entry.increment(error)) {
+    if (!is_unfinished(entry->path())) {
+      paths.push_back(entry->path());
+    }
+  }
+  if (error) {
+    throw model::InputError{folder.string() + ": cannot be read: " + error.message()};
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+void remove_unfinished(fs::path const& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry{folder, error}, end; !error && entry != end;
+       entry.increment(error)) {
+    if (is_unfinished(entry->path())) {
+      paths.push_back(entry->path());
+    }
+  }
+  std::for_each(paths.begin(), paths.end(), remove_whole);
+}
+
+std::string name_of_bytes(std::string_view bytes) {
+  return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+}
+
+}  // namespace holdfast::fuzz

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// holdfast gate: whether a change may be merged.
+#include "fuzz/gate.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <thread>
+
+#include "fuzz/gate_checks.hpp"
+#include "fuzz/mutants.hpp"
+#include "tools/commands.hpp"
+#include "tools/process.hpp"
+#include "tools/progress.hpp"
+#include "tools/report.hpp"
+#include "tools/setup.hpp"
+#include "tools/subprocess.hpp"
+#include "tools/values.hpp"
+
+namespace holdfast::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using fuzz::GateCase;
+
+constexpr std::uint32_t kFormPrograms = 2000;         // of each geometry
+constexpr std::uint32_t kDeterminismPrograms = 1000;  // of each geometry
+constexpr std::uint32_t kExhaustiveDepth = 3;
+// Of the budget; the rest is for machines that are slower than they seem.
+constexpr double kShare = 0.85;
+constexpr double kLeastRandom = 1;  // seconds
+
+/// A gate that runs, with what its reports need.
+struct Gate {
+  GateOptions const& options;
+  fuzz::GateContext context;
+  std::vector<GateCase> cases;
+  double seconds = 0;
+
+  [[nodiscard]] std::uint64_t failed() const {
+    return static_cast<std::uint64_t>(std::count_if(
+        cases.begin(), cases.end(), [](GateCase const& one) { return !one.failure.empty(); }));
+  }
+};
+
+std::string command_for(GateOptions const& options, std::vector<std::string> words) {
+  words.insert(words.begin(), invoked_name());
+  append_judging(words, options.mutant, true);
+  if (options.corpus != kDefaultCorpus && words[1] == "gate") {
+    words.insert(words.end(), {"--corpus", options.corpus});
+  }
+  return command_of(words);
+}
+
+bool is_wanted(GateOptions const& options, std::string const& part) {
+  return options.only.empty() ||
+         std::find(options.only.begin(), options.only.end(), part) != options.only.end();
+}
+
+std::vector<fuzz::GateTrace> load_corpus(std::string const& folder) {
+  std::vector<fuzz::GateTrace> traces;
+  for (std::string const& path : traces_below(folder)) {
+    LoadedTrace loaded = load_runnable(path);
+    traces.push_back({path, std::move(loaded.geometry), std::move(loaded.trace.ops)});
+  }
+  return traces;
+}
+
+/// Every mutant dies: asked of the program that has them.
+void check_mutants(fuzz::GateVoice& voice, fuzz::GateContext const& context) {
+  std::string const program = beside("holdfast-mutants");
+  voice.begin("program", context.command({"mutants"}));
+  Captured const captured = run_program({program, "mutants", "--json"});
+  bool const is_told = WIFEXITED(captured.status) && WEXITSTATUS(captured.status) <= kExitViolation;
+  voice.end(is_told ? "" : program + " mutants --json: " + captured.err);
+  if (!is_told) {
+    return;
+  }
+  Json const json = Json::parse(captured.out);
+  for (Json const& kill : json.at("kills")) {
+    auto const name = kill.at("mutant").get<std::string>();
+    voice.begin(name, context.command({"mutants", "--only", name}));
+    voice.end("");
+  }
+  for (Json const& survivor : json.at("survivors")) {
+    auto const name = survivor.get<std::string>();
+    voice.begin(name, context.command({"mutants", "--only", name}));
+    voice.end(fmt::format("survived {} operations", json.at("budget").get<std::uint64_t>()));
+  }
+}
+
+/// The parts whose work does not depend on the time that is left.
+std::vector<fuzz::GatePart> fixed_parts(Gate const& gate) {
+  GateOptions const& options = gate.options;
+  std::vector<fuzz::GatePart> parts;
+  auto const add = [&](fuzz::GatePart part) {
+    if (is_wanted(options, part.name)) {
+      parts.push_back(std::move(part));
+    }
+  };
+  add(fuzz::canary_part(gate.context, options.mute_canary));
+  if (is_wanted(options, "corpus")) {
+    add(fuzz::corpus_part(gate.context, load_corpus(options.corpus)));
+  }
+  add(fuzz::geometry_part(gate.context));
+  add(fuzz::forms_part(gate.context, kFormPrograms));
+  if (!options.mutant) {  // they exclude each other
+    add({"mutants", [&gate](fuzz::GateVoice& voice) { check_mutants(voice, gate.context); }});
+  }
+  add(fuzz::determinism_part(gate.context, kDeterminismPrograms));
+  add(fuzz::exhaustive_part(gate.context, kExhaustiveDepth));
+  return parts;
+}
+
+std::string progress_line(std::vector<GateCase> const& cases, double seconds) {
+  std::map<std::string, int> counts;
+  for (GateCase const& one : cases) {
+    ++counts[one.failure.empty() ? "hold" : "FAILED"];
+  }
+  std::string text = fmt::format("{:.0f} s:", seconds);
+  for (auto const& [what, count] : counts) {
+    text += fmt::format(" {} {}", count, what);
+  }
+  return cases.empty() ? text : text + ", last " + cases.back().part + " " + cases.back().name;
+}
+
+void run_parts(Gate& gate, std::vector<fuzz::GatePart> parts, std::uint32_t jobs) {
+  Progress progress;
+  double const before = gate.seconds;
+  std::vector<GateCase> done;
+  std::vector<GateCase> cases =
+      fuzz::run_gate({.parts = std::move(parts),
+                      .jobs = jobs,
+                      .now = [&] { return progress.seconds(); },
+                      .on_progress =
+                          [&](GateCase const* one) {
+                            if (one != nullptr) {
+                              done.push_back(*one);
+                            }
+                            progress.show(progress_line(done, before + progress.seconds()));
+                          }});
+  gate.seconds += progress.seconds();
+  gate.cases.insert(gate.cases.end(), cases.begin(), cases.end());
+}
+
+std::string part_line(std::vector<GateCase> const& cases, std::string const& part) {
+  std::uint64_t count = 0;
+  std::uint64_t failed = 0;
+  double seconds = 0;
+  for (GateCase const& one : cases) {
+    if (one.part == part) {
+      ++count;
+      failed += one.failure.empty() ? 0U : 1U;
+      seconds += one.seconds;
+    }
+  }
+  return fmt::format("{:<12} {:<10} {:>7.1f} s  {}\n",
+                     part,
+                     counted(count, "case"),
+                     seconds,
+                     failed == 0 ? "holds" : fmt::format("{} FAILED", failed));
+}
+
+std::string summary(Gate const& gate) {
+  std::string text;
+  std::vector<std::string> parts;
+  for (GateCase const& one : gate.cases) {
+    if (std::find(parts.begin(), parts.end(), one.part) == parts.end()) {
+      parts.push_back(one.part);
+      text += part_line(gate.cases, one.part);
+    }
+  }
+  text += fmt::format("seed         {}\n", gate.context.seed);
+  if (gate.options.mutant) {
+    text += fmt::format("mutant       {}\n", *gate.options.mutant);
+  }
+  text += fmt::format("{}: {} of {} in {:.1f} s\n",
+                      gate.failed() == 0 ? "gate holds" : "gate FAILED",
+                      gate.failed() == 0 ? "all" : std::to_string(gate.failed()) + " cases",
+                      counted(gate.cases.size(), "case"),
+                      gate.seconds);
+  return text;
+}
+
+std::string failures(Gate const& gate) {
+  constexpr std::uint64_t kMost = 10;
+  std::string text;
+  std::uint64_t shown = 0;
+  if (gate.failed() > kMost) {
+    text = fmt::format("\nthe first {} of {} failures (--junit has all):\n", kMost, gate.failed());
+  }
+  for (GateCase const& one : gate.cases) {
+    if (!one.failure.empty() && shown++ < kMost) {
+      text += fmt::format("\n{}: {}\n{}{}",
+                          one.part,
+                          one.name,
+                          one.failure,
+                          one.failure.back() == '\n' ? "" : "\n") +
+              reproduce_with(one.reproduce);
+    }
+  }
+  return text;
+}
+
+Json json_of(Gate const& gate) {
+  Json cases = Json::array();
+  for (GateCase const& one : gate.cases) {
+    bool const holds = one.failure.empty();
+    cases.push_back({{"part", one.part},
+                     {"name", one.name},
+                     {"holds", holds},
+                     {"seconds", one.seconds},
+                     {"failure", holds ? Json() : Json(one.failure)},
+                     {"reproduce", holds ? Json() : Json(one.reproduce)}});
+  }
+  return {{"holds", gate.failed() == 0},
+          {"cases", gate.cases.size()},
+          {"failed", gate.failed()},
+          {"seconds", gate.seconds},
+          {"budget", gate.options.budget},
+          {"seed", gate.context.seed},
+          {"mutant", gate.options.mutant ? Json(*gate.options.mutant) : Json()},
+          {"results", std::move(cases)}};
+}
+
+std::uint64_t seed_for(GateOptions const& options) {
+  if (options.seed) {
+    return *options.seed;
+  }
+  if (auto const commit = commit_here()) {
+    return read_seed(*commit);
+  }
+  complain(fmt::format("no git commit here; the seed is {}", kDefaultSeed));
+  return kDefaultSeed;
+}
+
+void check_twin() {
+  std::error_code error;
+  if (!fs::exists(beside("holdfast-mutants"), error)) {
+    throw EnvironmentError{beside("holdfast-mutants") + ": is not there, and mutants need it"};
+  }
+}
+
+}  // namespace
+
+int execute(GateOptions const& options) {
+  Gate gate{.options = options,
+            .context = {.geometries = load_geometries({}), .seed = seed_for(options)}};
+  gate.context.command = [&](std::vector<std::string> words) {
+    return command_for(options, std::move(words));
+  };
+  if (options.junit) {
+    check_writable(*options.junit);
+  }
+  if (!options.mutant && is_wanted(options, "mutants")) {
+    check_twin();
+  }
+  turn_on_mutant(options.mutant);
+  std::uint32_t const jobs = std::max(1U, std::thread::hardware_concurrency());
+  run_parts(gate, fixed_parts(gate), jobs);
+  if (is_wanted(options, "random")) {
+    double const seconds = std::max(kLeastRandom, options.budget * kShare - gate.seconds);
+    run_parts(gate, {fuzz::random_part(gate.context, seconds, jobs)}, 1);
+  }
+  if (options.junit) {
+    write_file(*options.junit, fuzz::junit_of(gate.cases, gate.seconds));
+  }
+  print(options.json ? text_of(json_of(gate)) : summary(gate) + failures(gate));
+  return gate.failed() == 0 ? kExitHeld : kExitViolation;
+}
+
+}  // namespace holdfast::tools
