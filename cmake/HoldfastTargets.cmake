@@ -28,6 +28,24 @@ if(HOLDFAST_SANITIZE)
   target_link_options(holdfast_sanitizers INTERFACE -fsanitize=${holdfast_sanitize})
 endif()
 
+if(HOLDFAST_COVERAGE)
+  target_compile_options(holdfast_sanitizers INTERFACE -fprofile-instr-generate -fcoverage-mapping)
+  target_link_options(holdfast_sanitizers INTERFACE -fprofile-instr-generate)
+endif()
+
+# What libFuzzer is guided by: the library itself and the parsers. The models and invariants around
+# it would cost speed and say nothing of the library.
+set(HOLDFAST_GUIDED_OPTIONS "")
+if(HOLDFAST_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    message(FATAL_ERROR "HOLDFAST_FUZZ needs clang: cmake --preset fuzz")
+  endif()
+  list(APPEND HOLDFAST_GUIDED_OPTIONS -fsanitize=fuzzer-no-link)
+  if(NOT HOLDFAST_FUZZ_TRACE_CMP)
+    list(APPEND HOLDFAST_GUIDED_OPTIONS -fno-sanitize-coverage=trace-cmp)
+  endif()
+endif()
+
 # What every target of this project is built with.
 function(holdfast_flags TARGET)
   target_link_libraries(${TARGET} PRIVATE
@@ -56,7 +74,7 @@ function(holdfast_core_library NAME)
   add_library(${NAME} STATIC ${ARG_SRCS})
   holdfast_flags(${NAME})
   target_compile_features(${NAME} PUBLIC cxx_std_20)
-  target_compile_options(${NAME} PRIVATE -fno-exceptions -fno-rtti)
+  target_compile_options(${NAME} PRIVATE -fno-exceptions -fno-rtti ${HOLDFAST_GUIDED_OPTIONS})
   target_include_directories(${NAME} PRIVATE "${PROJECT_SOURCE_DIR}/lib/src")
   target_link_libraries(${NAME} PUBLIC $<BUILD_INTERFACE:holdfast_headers>)
   set_target_properties(${NAME} PROPERTIES

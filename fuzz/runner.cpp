@@ -344,6 +344,10 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
     subjects_[i].places.clear();
     note_before(check, subjects_[i]);
   }
+  OpNames const about{{names.sequences, names.count}, names.snapshot, names.entry};
+  if (options_.on_transition) {
+    transitions_.before(model_, *system_, about);
+  }
   model_.set_operation(index);
   recorder_.clear();
   for (auto const& device : rank_devices_) {
@@ -388,6 +392,15 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
     return;
   }
   poison_free(check);
+  if (options_.on_transition) {
+    transitions_.after(model_,
+                       *system_,
+                       about,
+                       {.op = static_cast<std::uint32_t>(op.index()),
+                        .outcome = model::outcome_of(check.got),
+                        .op_index = index},
+                       options_.on_transition);
+  }
 }
 
 /// Poisons what the operation gave back: what it had before, and what it took and wrote itself.

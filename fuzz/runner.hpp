@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fuzz/generator.hpp"
+#include "fuzz/transitions.hpp"
 #include "invariants/registry.hpp"
 #include "models/geometry/geometry.hpp"
 #include "models/trace.hpp"
@@ -32,6 +33,8 @@ struct RunnerOptions {
                      model::Observation const& want,
                      model::Observation const& got)>
       on_step;
+  /// Called after each operation that held, for each thing that it is about; for coverage.
+  std::function<void(model::Transition const& transition)> on_transition;
 };
 
 /// What went wrong, and where.
@@ -127,6 +130,7 @@ class Runner {
   std::array<Subject, model::kStepItemLimit> subjects_;
   std::uint32_t subject_count_ = 0;
   bool is_at_end_ = false;
+  TransitionWatch transitions_;
   std::vector<invariant::Place> places_;
   invariant::Report report_;
   std::vector<model::AnyOp> ops_;

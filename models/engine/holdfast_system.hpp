@@ -67,6 +67,8 @@ class HoldfastSystem final : public System {
   [[nodiscard]] EntryId id(EntryName name) const noexcept { return entries_[name.value]; }
   /// Where the last restore that hit came from.
   [[nodiscard]] EntryId restored_from() const noexcept { return restored_from_; }
+  /// The cache itself, for what no operation does.
+  [[nodiscard]] Cache& cache() noexcept { return cache_; }
   /// Size of an entry, as the library says it.
   [[nodiscard]] EntryBytes bytes(EntryName name) const noexcept;
   /// Drops every handle and entry; the cache stays open.

@@ -94,6 +94,7 @@ std::vector<Ban> const& bans() {
         "tools/",
         "fuzz/campaign",
         "fuzz/run.cpp",
+        "fuzz/targets/replay_main.cpp",
         "tests/unit/cache/allocation_test.cpp"},
        "a time passed in as a parameter"},
       {{"rand",

@@ -1,0 +1,34 @@
+# holdfast_fuzz_target(NAME SRCS...): the program NAME, and NAME-mutants over the mutant build of the
+# library. With HOLDFAST_FUZZ libFuzzer drives them; otherwise they run inputs again, and a test runs
+# them over their seeds.
+function(holdfast_fuzz_target NAME)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SRCS")
+  set(srcs ${ARG_SRCS} ${HOLDFAST_TARGET_SOURCES})
+  if(NOT HOLDFAST_FUZZ)
+    list(APPEND srcs ${HOLDFAST_TARGET_MAIN})
+  endif()
+  holdfast_program(${NAME} OUTPUT ${NAME} SRCS ${srcs} DEPS holdfast_fuzz)
+  holdfast_program(${NAME}_with_mutants OUTPUT ${NAME}-mutants MUTANTS SRCS ${srcs} DEPS holdfast_fuzz)
+  if(HOLDFAST_FUZZ)
+    foreach(program ${NAME} ${NAME}_with_mutants)
+      target_compile_definitions(${program} PRIVATE HOLDFAST_LIBFUZZER=1)
+      target_compile_options(${program} PRIVATE ${HOLDFAST_GUIDED_OPTIONS})
+      target_link_options(${program} PRIVATE -fsanitize=fuzzer)
+      # Beside the program, where fleets look for them.
+      foreach(ending dict options)
+        add_custom_command(TARGET ${program} POST_BUILD
+          COMMAND "${CMAKE_COMMAND}" -E copy "${CMAKE_CURRENT_SOURCE_DIR}/${NAME}.${ending}"
+            "$<TARGET_FILE_DIR:${program}>/$<TARGET_FILE_BASE_NAME:${program}>.${ending}"
+          VERBATIM)
+      endforeach()
+    endforeach()
+  elseif(HOLDFAST_BUILD_TESTS)
+    set(seeds "${CMAKE_CURRENT_BINARY_DIR}/seeds/${NAME}")
+    add_test(NAME fuzz_seeds.${NAME}.make COMMAND ${NAME} "--make-seeds=${seeds}")
+    add_test(NAME fuzz_seeds.${NAME}.run COMMAND ${NAME} "${seeds}")
+    set_tests_properties(fuzz_seeds.${NAME}.make PROPERTIES FIXTURES_SETUP ${NAME}_seeds)
+    set_tests_properties(fuzz_seeds.${NAME}.run PROPERTIES FIXTURES_REQUIRED ${NAME}_seeds)
+    set_tests_properties(fuzz_seeds.${NAME}.make fuzz_seeds.${NAME}.run PROPERTIES
+      LABELS harness TIMEOUT 180)
+  endif()
+endfunction()

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: the fuzz targets report what they find so that it can be run again, and run their seeds
+// clean. Method: the programs that were built, with the main that runs inputs again, plain and with
+// a seeded bug.
+#include <algorithm>
+#include <utility>
+
+#include "tests/support/program.hpp"
+
+namespace holdfast::test {
+namespace {
+
+class FuzzTargets : public Program {
+ protected:
+  [[nodiscard]] Outcome target(std::string const& command) const {
+    return shell("PATH='" HOLDFAST_TARGET_DIR "':\"$PATH\"; " + command);
+  }
+};
+
+TEST_F(FuzzTargets, SeedsAreTheSameEveryTime) {
+  for (std::string const name : {"fuzz_interleave", "fuzz_entry_bytes", "fuzz_trace_text"}) {
+    Outcome const made = target(name + " --make-seeds=a --count=30 && " + name +
+                                " --make-seeds=b --count=30 && diff -r a b && rm -r b");
+    EXPECT_EQ(made.code, 0) << made.out << made.err;
+    Outcome const ran = target(name + " a && rm -r a");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_NE(ran.out.find(" inputs, 0 failed"), std::string::npos) << ran.out;
+  }
+}
+
+TEST_F(FuzzTargets, AFindingIsATraceThatReproduces) {
+  Outcome const found = target(
+      "mkdir found; fuzz_interleave --make-seeds=seeds --count=60 >made && "
+      "fuzz_interleave-mutants --mutant=leak_on_drop --findings=found seeds");
+  ASSERT_EQ(found.code, 1) << found.out << found.err;
+  EXPECT_EQ(found.err.rfind("# violates CONSERVE", 0), 0U) << found.err;
+  EXPECT_NE(found.err.find("mutant: leak_on_drop\nholdfast-trace 1\n"), std::string::npos);
+  std::vector<std::string> const lines = lines_of(found.err);
+  auto const said = std::find(lines.begin(), lines.end(), "reproduce with:");
+  ASSERT_LT(said - lines.begin() + 2, static_cast<std::ptrdiff_t>(lines.size()));
+  EXPECT_EQ(said[1].rfind("holdfast replay found/CONSERVE-", 0), 0U) << said[1];
+  EXPECT_EQ(said[2].rfind("seeds/seed-", 0), 0U) << said[2];
+  Outcome const replayed = shell(said[1]);
+  EXPECT_EQ(replayed.code, 1) << replayed.err;
+  EXPECT_NE(replayed.out.find("violation of CONSERVE"), std::string::npos) << replayed.out;
+  // The input itself reproduces it, too.
+  std::string const unit = said[2].substr(0, said[2].find(':'));
+  EXPECT_EQ(shell("holdfast replay " + unit + " --mutant leak_on_drop").code, 1);
+  EXPECT_EQ(shell("holdfast replay " + unit).code, 0);
+}
+
+TEST_F(FuzzTargets, EntryBytesSeeTheirMutants) {
+  ASSERT_EQ(target("fuzz_entry_bytes --make-seeds=seeds --count=30").code, 0);
+  Outcome const found = target("fuzz_entry_bytes-mutants --mutant=entry_leaks_storage seeds");
+  EXPECT_EQ(found.code, 1) << found.out;
+  EXPECT_NE(found.err.find("an entry left something when it was erased"), std::string::npos)
+      << found.err;
+}
+
+TEST_F(FuzzTargets, RefuseWhatIsWrongInOneLine) {
+  for (auto const& [command, part] : std::vector<std::pair<std::string, std::string>>{
+           {"fuzz_interleave", "give files and folders of inputs"},
+           {"fuzz_interleave nowhere", "nowhere: cannot be read"},
+           {"fuzz_interleave --repeat=0 x", "--repeat=0: is not followed by a number"},
+           {"fuzz_interleave -runs=3 x", "unknown option '-runs=3'"},
+           {"fuzz_interleave --mutant=leak_on_drop x", "its twin with -mutants in its name"}}) {
+    Outcome const outcome = target(command);
+    EXPECT_EQ(outcome.code, 2) << command;
+    EXPECT_EQ(lines_of(outcome.err).size(), 1U) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test
