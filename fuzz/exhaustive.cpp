@@ -315,22 +315,32 @@ std::vector<AnyOp> next_operations(Model const& model, StateMode mode, bool is_f
 
 SearchResult search_exhaustively(model::Geometry const& geometry,
                                  StartState const& start,
-                                 std::uint32_t depth) {
+                                 std::uint32_t depth,
+                                 model::Coverage* coverage) {
   // The model that says what comes next is the runner's own, after the program's last operation.
   Runner* running = nullptr;
   std::uint32_t last = 0;
   std::uint32_t prefix_length = 0;
   Program next;
+  std::function<void(model::Transition const&)> on_transition;
+  if (coverage != nullptr) {
+    on_transition =
+        [&, reference = model::geometry_reference(geometry)](model::Transition const& transition) {
+          coverage->note(transition, reference, running->ops());
+        };
+  }
   Runner runner{geometry,
-                {.on_step = [&](std::uint32_t index,
-                                AnyOp const& /*op*/,
-                                model::Observation const& /*want*/,
-                                model::Observation const& /*got*/) {
-                  if (index == last) {
-                    next =
-                        next_operations(running->model(), start.mode, index + 1 == prefix_length);
-                  }
-                }}};
+                {.on_step =
+                     [&](std::uint32_t index,
+                         AnyOp const& /*op*/,
+                         model::Observation const& /*want*/,
+                         model::Observation const& /*got*/) {
+                       if (index == last) {
+                         next = next_operations(
+                             running->model(), start.mode, index + 1 == prefix_length);
+                       }
+                     },
+                 .on_transition = on_transition}};
   running = &runner;
 
   SearchResult result;

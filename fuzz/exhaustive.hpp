@@ -43,9 +43,11 @@ struct SearchResult {
 
 /// Runs every program of at most `depth` operations after `start`: all invariants and the
 /// comparison with the model after each operation, the deep checks at the end of each program.
+/// What they saw is added to `coverage`, where that is given.
 [[nodiscard]] SearchResult search_exhaustively(model::Geometry const& geometry,
                                                StartState const& start,
-                                               std::uint32_t depth);
+                                               std::uint32_t depth,
+                                               model::Coverage* coverage = nullptr);
 
 /// The trace of a failing program, what it broke, and how to run it again.
 [[nodiscard]] std::string describe_failed(FailedProgram const& failed);

@@ -63,10 +63,20 @@ void merge(Shared& shared, Counts& counts, std::uint64_t& digest) {
 }
 
 void work(Shared& shared) {
+  model::Coverage coverage;
   std::vector<std::unique_ptr<Runner>> runners;
   for (model::Geometry const& geometry : shared.plan.geometries) {
-    runners.push_back(
-        std::make_unique<Runner>(geometry, RunnerOptions{.compare = shared.plan.compare}));
+    RunnerOptions options{.compare = shared.plan.compare};
+    if (shared.plan.coverage != nullptr) {
+      options.on_transition =
+          [&runners,
+           &coverage,
+           place = runners.size(),
+           reference = model::geometry_reference(geometry)](model::Transition const& transition) {
+            coverage.note(transition, reference, runners[place]->ops());
+          };
+    }
+    runners.push_back(std::make_unique<Runner>(geometry, std::move(options)));
   }
   constexpr std::uint32_t kMergeEvery = 64;  // programs between two looks at the clock
   Counts counts;
@@ -80,6 +90,7 @@ void work(Shared& shared) {
     ProgramResult const result = runner.run_seed(program_seed(shared.plan.seed, index));
     counts.add(result.counts);
     digest += model::mix(index, result.digest);
+    coverage.note_program();
     if (result.failure) {
       std::uint64_t known = shared.first_failed.load();
       while (index < known && !shared.first_failed.compare_exchange_weak(known, index)) {
@@ -93,6 +104,10 @@ void work(Shared& shared) {
     }
   }
   merge(shared, counts, digest);
+  if (shared.plan.coverage != nullptr) {
+    std::scoped_lock const lock{shared.mutex};
+    shared.plan.coverage->add(coverage);
+  }
 }
 
 FailedProgram report_failed(RunPlan const& plan, std::uint64_t index) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fuzz/runner.hpp"
+#include "models/lineage/coverage.hpp"
 
 namespace holdfast::fuzz {
 
@@ -24,6 +25,7 @@ struct RunPlan {
   bool compare = true;
   /// Called about every half second from one of the threads, with what is done so far.
   std::function<void(Counts const& counts, double seconds)> on_progress;
+  model::Coverage* coverage = nullptr;  ///< what all programs saw is added to it
   /// Asked between programs; true ends the run early.
   std::function<bool()> should_stop;
 };

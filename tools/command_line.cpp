@@ -22,6 +22,7 @@ using model::InputError;
 
 constexpr std::uint64_t kMostOperations = 1'000'000'000'000;
 constexpr std::uint64_t kMostThreads = 1024;
+constexpr std::uint64_t kMostExhaustive = 6;
 
 /// The words of all commands as they stand on the command line.
 struct Words {
@@ -43,6 +44,11 @@ struct Words {
   std::string row;
   std::string corpus;
   std::string output;
+  std::string coverage;
+  std::vector<std::string> replay;
+  std::string against;
+  std::string exhaustive;
+  std::string seeds;
   bool no_compare = false;
   bool json = false;
   bool markdown = false;
@@ -53,6 +59,7 @@ struct Commands {
   CLI::App* replay = nullptr;
   CLI::App* minimize = nullptr;
   CLI::App* gate = nullptr;
+  CLI::App* coverage = nullptr;
   CLI::App* list = nullptr;
   CLI::App* mutants = nullptr;
 };
@@ -115,6 +122,11 @@ void define_run(CLI::App& command, Words& words) {
   add_mutant(command, words);
   command.add_option("--save", words.save, "Write a failing program there, as a trace")
       ->type_name("FILE");
+  command
+      .add_option("--coverage",
+                  words.coverage,
+                  "Add what operations were taken in which states to a file (see: coverage)")
+      ->type_name("FILE.json");
   add_checking(command, words);
 }
 
@@ -154,6 +166,30 @@ void define_gate(CLI::App& command, Words& words) {
   command.add_flag("--mute-canary", words.mute_canary)->group("");  // for its own test
 }
 
+void define_coverage(CLI::App& command, Words& words) {
+  command.add_option("FILE", words.paths, "What run --coverage wrote; they are added up")
+      ->type_name("");
+  command
+      .add_option("--replay", words.replay, "Run traces and fuzzer inputs too, or folders of them")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
+  command
+      .add_option("--exhaustive",
+                  words.exhaustive,
+                  "Run every program of at most so many operations from each start state too")
+      ->type_name("N");
+  command.add_option("--against", words.against, "Say what of this coverage is missing")
+      ->type_name("FILE");
+  command.add_option("-o,--output", words.output, "Write what is known in the end")
+      ->type_name("FILE");
+  command
+      .add_option("--seeds",
+                  words.seeds,
+                  "Write programs there that take an operation where it was never taken")
+      ->type_name("FOLDER");
+  add_seed(command, words);
+}
+
 Commands define(CLI::App& app, Words& words) {
   app.name("holdfast");
   app.allow_extras();
@@ -187,6 +223,9 @@ Commands define(CLI::App& app, Words& words) {
   add_checking(*commands.minimize, words);
   commands.gate = add_command(app, "gate", "Whether a change may be merged", words);
   define_gate(*commands.gate, words);
+  commands.coverage = add_command(
+      app, "coverage", "Which operations were taken in which states, and what is next", words);
+  define_coverage(*commands.coverage, words);
   commands.list = add_command(app, "list", "Geometries, operations, invariants and mutants", words);
   commands.list
       ->add_option(
@@ -309,6 +348,7 @@ RunOptions read_run(CLI::App const& command, Words const& words) {
                      .threads = std::max(1U, std::thread::hardware_concurrency()),
                      .mutant = text_if_given(command, "--mutant", words.mutant),
                      .save = text_if_given(command, "--save", words.save),
+                     .coverage = text_if_given(command, "--coverage", words.coverage),
                      .compare = !words.no_compare,
                      .json = words.json};
   if (was_given(command, "--seconds") && was_given(command, "--ops")) {
@@ -397,6 +437,24 @@ GateOptions read_gate(CLI::App const& command, Words const& words) {
   return options;
 }
 
+CoverageOptions read_coverage(CLI::App const& command, Words const& words) {
+  CoverageOptions options{.files = words.paths,
+                          .replay = words.replay,
+                          .against = text_if_given(command, "--against", words.against),
+                          .output = text_if_given(command, "--output", words.output),
+                          .seeds = text_if_given(command, "--seeds", words.seeds),
+                          .seed = seed_of(command, words),
+                          .json = words.json};
+  if (was_given(command, "--exhaustive")) {
+    options.exhaustive =
+        static_cast<std::uint32_t>(read_count("--exhaustive", words.exhaustive, kMostExhaustive));
+  }
+  if (options.files.empty() && options.replay.empty() && options.exhaustive == 0) {
+    throw InputError{"coverage needs a file that run --coverage wrote, --replay or --exhaustive"};
+  }
+  return options;
+}
+
 ListOptions read_list(Words const& words) {
   std::vector<std::string> const known = {"geometries", "operations", "invariants", "mutants"};
   if (!words.topic.empty() && std::find(known.begin(), known.end(), words.topic) == known.end()) {
@@ -452,6 +510,9 @@ Options parse_command_line(int argc, char const* const* argv) {
   }
   if (&command == commands.gate) {
     return read_gate(command, words);
+  }
+  if (&command == commands.coverage) {
+    return read_coverage(command, words);
   }
   if (&command == commands.list) {
     return read_list(words);

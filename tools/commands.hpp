@@ -11,6 +11,7 @@ int execute(RunOptions const& options);
 int execute(ReplayOptions const& options);
 int execute(MinimizeOptions const& options);
 int execute(GateOptions const& options);
+int execute(CoverageOptions const& options);
 int execute(ListOptions const& options);
 int execute(MutantsOptions const& options);
 

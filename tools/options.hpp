@@ -29,6 +29,7 @@ struct RunOptions {
   std::uint32_t threads = 1;
   std::optional<std::string> mutant;
   std::optional<std::string> save;
+  std::optional<std::string> coverage;  ///< file that what was seen is added to
   bool compare = true;
   bool json = false;
 };
@@ -62,6 +63,17 @@ struct GateOptions {
   bool json = false;
 };
 
+struct CoverageOptions {
+  std::vector<std::string> files;      ///< that are added up
+  std::vector<std::string> replay;     ///< traces and folders that are run
+  std::uint32_t exhaustive = 0;        ///< operations of the programs that are all run; 0: none
+  std::optional<std::string> against;  ///< what might have been reached
+  std::optional<std::string> output;
+  std::optional<std::string> seeds;  ///< where programs that go on go
+  std::uint64_t seed = kDefaultSeed;
+  bool json = false;
+};
+
 struct ListOptions {
   std::string topic;  ///< empty: all
   bool json = false;
@@ -82,6 +94,7 @@ using Options = std::variant<HelpOptions,
                              ReplayOptions,
                              MinimizeOptions,
                              GateOptions,
+                             CoverageOptions,
                              ListOptions,
                              MutantsOptions>;
 

@@ -40,20 +40,6 @@ struct Replayed {
   std::vector<model::AnyOp> ops;  // that ran
 };
 
-std::vector<std::string> files_of(std::vector<std::string> const& paths) {
-  std::vector<std::string> files;
-  for (std::string const& path : paths) {
-    std::error_code error;
-    if (fs::is_directory(path, error)) {
-      std::vector<std::string> const below = traces_below(path);
-      files.insert(files.end(), below.begin(), below.end());
-    } else {
-      files.push_back(path);
-    }
-  }
-  return files;
-}
-
 std::string answer_text(Observation const& answer) {
   return answer.ok ? fmt::format("ok({})", answer.value) : name_of(answer.code);
 }
@@ -256,7 +242,7 @@ int promote_one(ReplayOptions const& options, std::vector<LoadedTrace> const& al
 
 int execute(ReplayOptions const& options) {
   std::vector<LoadedTrace> all;
-  for (std::string const& path : files_of(options.paths)) {
+  for (std::string const& path : traces_of(options.paths)) {
     all.push_back(load_runnable(path));
   }
   turn_on_mutant(options.mutant);

@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "fuzz/generator.hpp"
 #include "tools/commands.hpp"
+#include "tools/coverage_file.hpp"
 #include "tools/process.hpp"
 #include "tools/progress.hpp"
 #include "tools/report.hpp"
@@ -173,17 +176,24 @@ Json summary_json(Done const& done) {
 
 fuzz::RunResult run_programs(RunOptions const& options, std::vector<model::Geometry> geometries) {
   Progress progress;
-  return fuzz::run_many({.geometries = std::move(geometries),
-                         .seed = options.seed,
-                         .operations = options.operations,
-                         .seconds = options.seconds,
-                         .threads = options.threads,
-                         .compare = options.compare,
-                         .on_progress =
-                             [&](fuzz::Counts const& counts, double seconds) {
-                               progress.show(progress_line(options, counts, seconds));
-                             },
-                         .should_stop = was_interrupted});
+  model::Coverage coverage;
+  fuzz::RunResult result =
+      fuzz::run_many({.geometries = std::move(geometries),
+                      .seed = options.seed,
+                      .operations = options.operations,
+                      .seconds = options.seconds,
+                      .threads = options.threads,
+                      .compare = options.compare,
+                      .on_progress =
+                          [&](fuzz::Counts const& counts, double seconds) {
+                            progress.show(progress_line(options, counts, seconds));
+                          },
+                      .coverage = options.coverage ? &coverage : nullptr,
+                      .should_stop = was_interrupted});
+  if (options.coverage) {
+    add_to_coverage_file(*options.coverage, std::move(coverage));
+  }
+  return result;
 }
 
 void report(Done const& done) {
@@ -200,6 +210,12 @@ int execute(RunOptions const& options) {
   std::vector<model::Geometry> geometries = load_geometries(options.geometries);
   if (options.save) {
     check_writable(*options.save);
+  }
+  if (options.coverage) {
+    check_writable(*options.coverage);
+    if (std::filesystem::exists(*options.coverage)) {
+      static_cast<void>(load_coverage(*options.coverage));
+    }
   }
   turn_on_mutant(options.mutant);
   catch_interrupts();

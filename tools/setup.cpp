@@ -112,6 +112,20 @@ std::vector<std::string> traces_below(std::string const& folder) {
   return files;
 }
 
+std::vector<std::string> traces_of(std::vector<std::string> const& paths) {
+  std::vector<std::string> files;
+  for (std::string const& path : paths) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+      std::vector<std::string> const below = traces_below(path);
+      files.insert(files.end(), below.begin(), below.end());
+    } else {
+      files.push_back(path);
+    }
+  }
+  return files;
+}
+
 LoadedTrace load_runnable(std::string const& path) {
   LoadedTrace loaded{.path = path, .encoded = is_encoded(path), .trace = fuzz::load_program(path)};
   try {

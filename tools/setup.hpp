@@ -33,6 +33,8 @@ bool is_encoded(std::filesystem::path const& path);
 /// Every trace and fuzzer input in a folder and below it, sorted. Throws InputError when it cannot be
 /// read or has none.
 std::vector<std::string> traces_below(std::string const& folder);
+/// The files among the paths, and those below the folders among them, likewise.
+std::vector<std::string> traces_of(std::vector<std::string> const& paths);
 
 /// Reads a trace or the input of a fuzzer. Throws InputError that says where in the file what is wrong, and EnvironmentError when there is no
 /// memory for its geometry.

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: coverage is kept, added up and gone on from through the program. Method: the program that was
+// built, as a user would run it.
+#include "tests/support/program.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using CoverageProgram = Program;
+
+TEST_F(CoverageProgram, RunsAddToAFile) {
+  ASSERT_EQ(shell("holdfast run --threads 1 --geometry tiny --ops 2000 --coverage a.json").code, 0);
+  Json const first = Json::parse(shell("holdfast coverage a.json --json").out);
+  EXPECT_GT(first.at("edges"), 100);
+  EXPECT_GT(first.at("states"), 30);
+  ASSERT_EQ(
+      shell("holdfast run --threads 1 --geometry tiny --ops 2000 --seed 2 --coverage a.json").code,
+      0);
+  Json const both = Json::parse(shell("holdfast coverage a.json --json").out);
+  EXPECT_GT(both.at("edges"), first.at("edges"));
+  EXPECT_GT(both.at("programs"), first.at("programs"));
+  // The same from two files.
+  ASSERT_EQ(
+      shell("holdfast run --threads 1 --geometry tiny --ops 2000 --coverage b.json && "
+            "holdfast run --threads 1 --geometry tiny --ops 2000 --seed 2 --coverage c.json && "
+            "holdfast coverage b.json c.json -o d.json && cmp a.json d.json")
+          .code,
+      0);
+}
+
+TEST_F(CoverageProgram, SaysWhatIsMissingAndGoesOn) {
+  ASSERT_EQ(shell("holdfast run --threads 1 --geometry tiny --ops 2000 --coverage a.json && "
+                  "holdfast run --threads 1 --geometry tiny --ops 2000 --seed 2 --coverage b.json")
+                .code,
+            0);
+  Outcome const text = shell("holdfast coverage a.json --against b.json");
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find(" edges reached ("), std::string::npos) << text.out;
+  Json const before = Json::parse(shell("holdfast coverage a.json --against b.json --json").out);
+  EXPECT_FALSE(before.at("against").at("missing").empty());
+  EXPECT_FALSE(before.at("unseen").empty());
+  Outcome const pushed = shell("holdfast coverage a.json --seeds seeds -o c.json --json");
+  ASSERT_EQ(pushed.code, 0) << pushed.err;
+  Json const after = Json::parse(pushed.out);
+  EXPECT_GT(after.at("frontier").at("seeds"), 0);
+  EXPECT_LT(after.at("unseen").size(), before.at("unseen").size());
+  // The seeds are inputs like others, and bring what was found.
+  EXPECT_EQ(shell("holdfast replay seeds").code, 0);
+  Json const again =
+      Json::parse(shell("holdfast coverage a.json --replay seeds --against c.json --json").out);
+  EXPECT_TRUE(again.at("against").at("missing").empty()) << again;
+}
+
+TEST_F(CoverageProgram, RunsEveryShortProgram) {
+  Json const json = Json::parse(shell("holdfast coverage --exhaustive 1 --json").out);
+  EXPECT_GT(json.at("edges"), 50);
+}
+
+TEST_F(CoverageProgram, RefusesWhatItCannotUse) {
+  write("no.json", "[]");
+  write("other.json", "{\"holdfast_coverage\": 7}");
+  expect_refusal(2, "holdfast coverage", "coverage needs a file");
+  expect_refusal(2, "holdfast coverage nowhere.json", "nowhere.json: cannot be read: No such file");
+  expect_refusal(2, "holdfast coverage no.json", "no.json");
+  expect_refusal(2, "holdfast coverage other.json", "other.json");
+  expect_refusal(2, "holdfast coverage --replay nowhere", "nowhere");
+  expect_refusal(2, "holdfast coverage --exhaustive 0", "--exhaustive: '0'");
+  expect_refusal(2, "holdfast run --ops 100 --coverage no.json", "no.json");
+  expect_refusal(3, "holdfast run --ops 100 --coverage nowhere/a.json", "nowhere/a.json");
+  expect_refusal(3, "holdfast coverage --exhaustive 1 -o nowhere/a.json", "nowhere/a.json");
+}
+
+}  // namespace
+}  // namespace holdfast::test

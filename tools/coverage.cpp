@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// holdfast coverage: what runs have seen, what they have not, and programs that go on from there.
+#include "models/lineage/coverage.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "fuzz/codec.hpp"
+#include "fuzz/exhaustive.hpp"
+#include "fuzz/frontier.hpp"
+#include "tools/commands.hpp"
+#include "tools/coverage_file.hpp"
+#include "tools/process.hpp"
+#include "tools/report.hpp"
+#include "tools/setup.hpp"
+#include "tools/values.hpp"
+
+namespace holdfast::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using model::Coverage;
+
+constexpr std::uint32_t kTries = 24;    // ways to take an unseen edge
+constexpr std::size_t kMostLines = 10;  // of a list that people read
+
+/// All that is known at the end.
+struct Known {
+  Coverage coverage;
+  std::vector<model::UnseenEdge> unseen;
+  std::optional<Coverage> against;
+  std::vector<model::CoverageEdge> missing;  // of it
+  fuzz::FrontierResult frontier;
+  std::string reproduce;  // of the first failure on the frontier
+};
+
+void replay(std::vector<std::string> const& paths, Coverage& coverage) {
+  std::vector<model::Trace> programs;
+  for (std::string const& path : traces_of(paths)) {
+    programs.push_back(fuzz::load_program(path));
+  }
+  static_cast<void>(fuzz::replay_for_coverage(programs, coverage));
+}
+
+/// Every short program, where the exhaustive tests look.
+void search(std::uint32_t depth, Coverage& coverage) {
+  for (char const* name : {"tiny-rows", "tiny", "glm5-next-mini"}) {
+    model::Geometry const geometry = model::load_geometry(name);
+    for (fuzz::StartState const& start : fuzz::start_states()) {
+      static_cast<void>(fuzz::search_exhaustively(geometry, start, depth, &coverage));
+    }
+  }
+}
+
+void write_seeds(std::string const& folder, fuzz::FrontierResult const& frontier) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw EnvironmentError{folder + ": cannot be made: " + error.message()};
+  }
+  for (std::size_t i = 0; i < frontier.seeds.size(); ++i) {
+    auto const bytes = fuzz::encode_program(frontier.seeds[i]);
+    write_file(fmt::format("{}/frontier-{:05}", folder, i),
+               {reinterpret_cast<char const*>(bytes.data()), bytes.size()});
+  }
+}
+
+std::string path_text(model::UnseenEdge const& edge) {
+  std::string text;
+  for (std::uint32_t const state : edge.path) {
+    text += (text.empty() ? "" : " -> ") + text_of(model::AbstractState::from_key(state));
+  }
+  return text;
+}
+
+Json json_of(Known const& known) {
+  Json unseen = Json::array();
+  for (model::UnseenEdge const& edge : known.unseen) {
+    unseen.push_back({{"state", text_of(model::AbstractState::from_key(edge.from))},
+                      {"operation", model::AllOps::kNames[edge.op]},
+                      {"distance", edge.distance},
+                      {"path", path_text(edge)},
+                      {"witness", model::print_trace(*known.coverage.witness(edge.from))}});
+  }
+  Json json = {{"programs", known.coverage.programs()},
+               {"transitions", known.coverage.transitions()},
+               {"states", known.coverage.state_count()},
+               {"edges", known.coverage.edge_count()},
+               {"unseen", std::move(unseen)},
+               {"frontier",
+                {{"aimed_at", known.frontier.aimed_at},
+                 {"reached", known.frontier.reached},
+                 {"seeds", known.frontier.seeds.size()},
+                 {"violations", known.frontier.failed.size()}}}};
+  if (known.against) {
+    Json missing = Json::array();
+    for (model::CoverageEdge const& edge : known.missing) {
+      missing.push_back(text_of(edge));
+    }
+    json["against"] = {{"edges", known.against->edge_count()}, {"missing", std::move(missing)}};
+  }
+  if (!known.reproduce.empty()) {
+    json["reproduce"] = known.reproduce;
+  }
+  return json;
+}
+
+template <typename T, typename Line>
+std::string some_of(std::vector<T> const& items, Line line) {
+  std::string text;
+  for (std::size_t i = 0; i < items.size() && i < kMostLines; ++i) {
+    text += "  " + line(items[i]) + "\n";
+  }
+  if (items.size() > kMostLines) {
+    text += fmt::format("  ... and {} others, see --json\n", items.size() - kMostLines);
+  }
+  return text;
+}
+
+std::string report_of(Known const& known) {
+  std::string text = fmt::format("programs    {}\ntransitions {}\nstates      {}\nedges       {}\n",
+                                 known.coverage.programs(),
+                                 known.coverage.transitions(),
+                                 known.coverage.state_count(),
+                                 known.coverage.edge_count());
+  if (known.frontier.aimed_at != 0) {
+    text += fmt::format("frontier    {} of {} attempts reached an unseen edge, {}\n",
+                        known.frontier.reached,
+                        known.frontier.aimed_at,
+                        counted(known.frontier.seeds.size(), "seed"));
+  }
+  text += fmt::format("unseen      {}, taken elsewhere but not in a state that was reached:\n",
+                      counted(known.unseen.size(), "operation"));
+  text += some_of(known.unseen, [](model::UnseenEdge const& edge) {
+    return fmt::format("{} | {}, {} from nothing",
+                       text_of(model::AbstractState::from_key(edge.from)),
+                       model::AllOps::kNames[edge.op],
+                       counted(edge.distance, "transition"));
+  });
+  if (known.against) {
+    std::size_t const count = known.against->edge_count();
+    std::size_t const reached = count - known.missing.size();
+    text += fmt::format(
+        "against     {} of {} edges reached ({:.1f} %)\n",
+        reached,
+        count,
+        count == 0 ? 100.0 : 100.0 * static_cast<double>(reached) / static_cast<double>(count));
+    text += some_of(known.missing, [](model::CoverageEdge const& edge) { return text_of(edge); });
+  }
+  return text;
+}
+
+/// Keeps the first program that failed where its seeds are; the command that runs it again.
+std::string save_failure(std::string const& folder, fuzz::FrontierResult const& frontier) {
+  std::string const path = folder + "/violation.trace";
+  write_file(path, model::print_trace(frontier.failed.front()));
+  return command_of({invoked_name(), "replay", path});
+}
+
+}  // namespace
+
+Coverage load_coverage(std::string const& path) {
+  std::ifstream file{path, std::ios::binary};
+  std::string const text{std::istreambuf_iterator<char>{file}, {}};
+  if (!file.is_open() || file.bad()) {
+    throw model::InputError{
+        path + ": cannot be read: " + std::generic_category().message(errno == 0 ? EIO : errno)};
+  }
+  return Coverage::parse(text, path);
+}
+
+void add_to_coverage_file(std::string const& path, Coverage coverage) {
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    coverage.add(load_coverage(path));
+  }
+  std::string const fresh = path + ".tmp";
+  write_file(fresh, coverage.print());
+  fs::rename(fresh, path, error);
+  if (error) {
+    throw EnvironmentError{path + ": cannot be written: " + error.message()};
+  }
+}
+
+int execute(CoverageOptions const& options) {
+  Known known;
+  for (std::string const& path : options.files) {
+    known.coverage.add(load_coverage(path));
+  }
+  if (options.against) {
+    known.against = load_coverage(*options.against);
+  }
+  replay(options.replay, known.coverage);
+  if (options.exhaustive != 0) {
+    search(options.exhaustive, known.coverage);
+  }
+  if (options.seeds) {
+    known.frontier = fuzz::push_frontier(known.coverage, options.seed, kTries);
+    write_seeds(*options.seeds, known.frontier);
+    if (!known.frontier.failed.empty()) {
+      known.reproduce = save_failure(*options.seeds, known.frontier);
+    }
+  }
+  known.unseen = known.coverage.unseen();
+  if (known.against) {
+    known.missing = known.coverage.missing(*known.against);
+  }
+  if (options.output) {
+    write_file(*options.output, known.coverage.print());
+  }
+  print(options.json ? text_of(json_of(known)) : report_of(known));
+  if (known.reproduce.empty()) {
+    return kExitHeld;
+  }
+  if (!options.json) {
+    print(reproduce_with(known.reproduce));
+  }
+  return kExitViolation;
+}
+
+}  // namespace holdfast::tools
