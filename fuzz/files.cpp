@@ -48,7 +48,7 @@ class Descriptor {
 };
 
 /// 0, or what went wrong.
-int write_all(int file, std::string_view bytes) {
+int write_all(int file, std::string_view bytes, Outlives outlives) {
   while (!bytes.empty()) {
     ssize_t const written = write(file, bytes.data(), bytes.size());
     if (written < 0 && errno != EINTR) {
@@ -56,7 +56,7 @@ int write_all(int file, std::string_view bytes) {
     }
     bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
   }
-  return fsync(file) == 0 ? 0 : errno;
+  return outlives == Outlives::kProcess || fsync(file) == 0 ? 0 : errno;
 }
 
 /// A name beside `path` that nobody else writes to.
@@ -71,36 +71,47 @@ fs::path folder_of(fs::path const& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path{"."};
 }
 
+void rename_whole(fs::path const& from, fs::path const& to) {
+  if (rename(from.c_str(), to.c_str()) != 0) {
+    int const code = errno;
+    unlink(from.c_str());
+    fail(to, "written", code);
+  }
+}
+
+void sync_folder_of(fs::path const& path) {
+  Descriptor const folder{open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (folder.number() >= 0) {
+    static_cast<void>(fsync(folder.number()));  // not every file system can
+  }
+}
+
 bool is_unfinished(fs::path const& path) {
   return path.filename().string().rfind(kUnfinished, 0) == 0;
 }
 
 }  // namespace
 
-void write_whole(fs::path const& path, std::string_view bytes) {
+void write_whole(fs::path const& path, std::string_view bytes, Outlives outlives) {
   fs::path const other = unfinished(path);
   constexpr mode_t kMode = 0644;
   {
     Descriptor const file{open(other.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode)};
-    int const code = file.number() < 0 ? errno : write_all(file.number(), bytes);
+    int const code = file.number() < 0 ? errno : write_all(file.number(), bytes, outlives);
     if (code != 0) {
       unlink(other.c_str());
       fail(path, "written", code);
     }
   }
-  move_whole(other, path);
+  rename_whole(other, path);
+  if (outlives == Outlives::kMachine) {
+    sync_folder_of(path);
+  }
 }
 
 void move_whole(fs::path const& from, fs::path const& to) {
-  if (rename(from.c_str(), to.c_str()) != 0) {
-    int const code = errno;
-    unlink(from.c_str());
-    fail(to, "written", code);
-  }
-  Descriptor const folder{open(folder_of(to).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (folder.number() >= 0) {
-    static_cast<void>(fsync(folder.number()));  // not every file system can
-  }
+  rename_whole(from, to);
+  sync_folder_of(to);
 }
 
 std::string read_whole(fs::path const& path) {

@@ -20,8 +20,13 @@ class FileError : public std::runtime_error {
 /// Begin of the names of files and folders that are not whole yet.
 inline constexpr std::string_view kUnfinished = ".unfinished-";
 
+/// Whether a file must outlive the machine's end, or only the process's.
+enum class Outlives : std::uint8_t { kMachine, kProcess };
+
 /// Writes under another name, syncs, and renames. Throws FileError.
-void write_whole(std::filesystem::path const& path, std::string_view bytes);
+void write_whole(std::filesystem::path const& path,
+                 std::string_view bytes,
+                 Outlives outlives = Outlives::kMachine);
 
 /// Throws model::InputError when it cannot be read.
 [[nodiscard]] std::string read_whole(std::filesystem::path const& path);

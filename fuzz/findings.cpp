@@ -36,6 +36,7 @@ Signature signature_from(Json const& json) {
 
 Json json_of(Finding const& finding) {
   return {{"signature", json_of(finding.signature)},
+          {"cause", finding.cause},
           {"text", finding.text},
           {"target", finding.target},
           {"seed", finding.seed},
@@ -46,6 +47,7 @@ Json json_of(Finding const& finding) {
 
 Finding finding_from(Json const& json) {
   return {.signature = signature_from(json.at("signature")),
+          .cause = json.at("cause").get<std::string>(),
           .text = json.at("text").get<std::string>(),
           .target = json.at("target").get<std::string>(),
           .seed = json.at("seed").get<std::uint64_t>(),
@@ -342,18 +344,29 @@ void Findings::write(std::string const& name, Bucket const& bucket) const {
   }
 }
 
-Bucket const& Findings::add(Finding const& finding) {
-  std::string const name = bucket_name(finding.signature);
-  auto const [at, is_fresh] = buckets_.try_emplace(name);
-  Bucket& bucket = at->second;
-  if (is_fresh) {
+std::string Findings::find(Finding const& finding) const {
+  std::string name = bucket_name(finding.signature);
+  if (buckets_.count(name) != 0 || finding.cause.empty()) {
+    return buckets_.count(name) != 0 ? name : "";
+  }
+  auto const at = std::find_if(buckets_.begin(), buckets_.end(), [&](auto const& known) {
+    return known.second.first.cause == finding.cause;
+  });
+  return at == buckets_.end() ? "" : at->first;
+}
+
+std::string Findings::add(Finding const& finding) {
+  std::string name = find(finding);
+  if (name.empty()) {
+    name = bucket_name(finding.signature);
+    Bucket& bucket = buckets_[name];
     bucket.first = finding;
     bucket.shortest = bucket.fastest = std::exchange(bucket.first.reproducer, {});
-  } else {
-    take_better(bucket, finding.reproducer, finding.reproducer);
+  } else if (name == bucket_name(finding.signature)) {
+    take_better(buckets_[name], finding.reproducer, finding.reproducer);
   }
   note_met(name, 1, finding.seen);
-  return bucket;
+  return name;
 }
 
 void Findings::note_met(std::string const& name, std::uint64_t times, std::int64_t seen) {
@@ -365,11 +378,15 @@ void Findings::note_met(std::string const& name, std::uint64_t times, std::int64
 }
 
 void Findings::merge(Findings const& other) {
-  for (auto const& [name, theirs] : other.buckets()) {
+  for (auto const& [their_name, theirs] : other.buckets()) {
+    std::string const known = find(theirs.first);
+    std::string const name = known.empty() ? their_name : known;
     auto const [at, is_fresh] = buckets_.try_emplace(name, theirs);
     Bucket& ours = at->second;
     if (!is_fresh) {
-      take_better(ours, theirs.shortest, theirs.fastest);
+      if (name == their_name) {
+        take_better(ours, theirs.shortest, theirs.fastest);
+      }
       ours.state = worse(ours.state, theirs.state);
       ours.count += theirs.count;
       ours.last_seen = std::max(ours.last_seen, theirs.last_seen);

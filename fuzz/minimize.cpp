@@ -207,6 +207,13 @@ Minimized minimize(MinimizePlan const& plan) {
     }
     return from;
   };
+  if (plan.any) {
+    Wanted wanted = Wanted::of(first);
+    wanted.any = true;
+    Minimized small = search(wanted, 1, found);
+    small.ids = run(small.geometry, small.ops, 1).ids;
+    return small;
+  }
   // What a check of everything found may have been there for long: the operation after which it
   // shows first is the one that did it.
   bool const found_late = first.at_end || first.ops.size() % usual == 0;

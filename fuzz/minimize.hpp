@@ -18,6 +18,9 @@ struct MinimizePlan {
   model::Geometry geometry;
   std::vector<model::AnyOp> ops;
   bool compare = true;  ///< compare the answers of library and model
+  /// Any violation will do, not only the one that the program has; everything is checked after every
+  /// operation.
+  bool any = false;
   /// A program that runs longer hangs.
   unsigned hang_seconds = 10;
   /// Called about every half second.

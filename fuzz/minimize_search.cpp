@@ -113,8 +113,9 @@ Wanted Wanted::of(Verdict const& verdict) {
 
 bool Wanted::is_met_by(Verdict const& verdict) const {
   return verdict.failed && verdict.died == died && !verdict.ops.empty() &&
-         verdict.at_end == !kind.has_value() && (!kind || verdict.ops.back().index() == *kind) &&
-         !common_ids(ids, verdict.ids).empty();
+         (any ||
+          (verdict.at_end == !kind.has_value() && (!kind || verdict.ops.back().index() == *kind) &&
+           !common_ids(ids, verdict.ids).empty()));
 }
 
 std::vector<std::string> common_ids(std::vector<std::string> const& one,

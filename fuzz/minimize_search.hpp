@@ -19,6 +19,7 @@ struct Wanted {
   std::vector<std::string> ids;     ///< one of them must report
   std::optional<std::size_t> kind;  ///< of the failing operation; none: found at the end
   bool died = false;
+  bool any = false;  ///< any violation will do
 
   /// What a failing program is reduced to.
   [[nodiscard]] static Wanted of(Verdict const& verdict);

@@ -190,6 +190,9 @@ void Runner::run_guarded(NextOp const& next, ProgramResult& result) {
   AnyOp op;
   for (std::uint32_t index = 0; next(op); ++index) {
     ops_.push_back(op);
+    if (options_.on_begin) {
+      options_.on_begin(op);
+    }
     step(op, index, result);
     if (result.failure) {
       return;

@@ -27,6 +27,8 @@ struct RunnerOptions {
   bool compare = true;    ///< compare the answers of library and model
   bool keep_log = false;  ///< note who wrote and removed each token, for reports
   std::uint32_t deep_every = 32;
+  /// Called before each operation; for those that may not come back from it.
+  std::function<void(model::AnyOp const& op)> on_begin;
   /// Called after each operation; for replays.
   std::function<void(std::uint32_t index,
                      model::AnyOp const& op,

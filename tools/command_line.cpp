@@ -9,11 +9,12 @@
 #include <thread>
 #include <vector>
 
-#include "fuzz/mutants.hpp"
 #include "models/geometry/nearest.hpp"
 #include "models/input_error.hpp"
+#include "tools/campaign_words.hpp"
 #include "tools/process.hpp"
 #include "tools/values.hpp"
+#include "tools/words.hpp"
 
 namespace holdfast::tools {
 namespace {
@@ -21,7 +22,6 @@ namespace {
 using model::InputError;
 
 constexpr std::uint64_t kMostOperations = 1'000'000'000'000;
-constexpr std::uint64_t kMostThreads = 1024;
 constexpr std::uint64_t kMostExhaustive = 6;
 
 /// The words of all commands as they stand on the command line.
@@ -38,9 +38,6 @@ struct Words {
   std::string mutant;
   std::string save;
   std::string promote;
-  std::string budget;
-  std::string junit;
-  bool mute_canary = false;
   std::string row;
   std::string corpus;
   std::string output;
@@ -52,12 +49,15 @@ struct Words {
   bool no_compare = false;
   bool json = false;
   bool markdown = false;
+  CampaignWords campaign;
 };
 
 struct Commands {
   CLI::App* run = nullptr;
   CLI::App* replay = nullptr;
   CLI::App* minimize = nullptr;
+  CLI::App* fuzz = nullptr;
+  CLI::App* fuzz_worker = nullptr;
   CLI::App* gate = nullptr;
   CLI::App* coverage = nullptr;
   CLI::App* list = nullptr;
@@ -147,25 +147,6 @@ void define_replay(CLI::App& command, Words& words) {
       ->type_name("FOLDER");
 }
 
-void define_gate(CLI::App& command, Words& words) {
-  command.add_option("--budget", words.budget, "Most time of all, as 90s, 5m or 1h. Default: 5m")
-      ->type_name("TIME");
-  command
-      .add_option("--seed",
-                  words.seed,
-                  "A number or a git hash, as for run. Default: the commit that is checked out")
-      ->type_name("N|HASH");
-  command.add_option("--corpus", words.corpus, "The traces that must hold. Default: corpus")
-      ->type_name("FOLDER");
-  command.add_option("--only", words.only, "This part only. Repeatable")
-      ->type_name("PART")
-      ->allow_extra_args(false);
-  command.add_option("--junit", words.junit, "Write the cases there, as JUnit XML")
-      ->type_name("FILE");
-  add_mutant(command, words);
-  command.add_flag("--mute-canary", words.mute_canary)->group("");  // for its own test
-}
-
 void define_coverage(CLI::App& command, Words& words) {
   command.add_option("FILE", words.paths, "What run --coverage wrote; they are added up")
       ->type_name("");
@@ -221,8 +202,13 @@ Commands define(CLI::App& app, Words& words) {
       ->type_name("FILE");
   add_mutant(*commands.minimize, words);
   add_checking(*commands.minimize, words);
+  commands.fuzz = add_command(app, "fuzz", "A campaign over the fuzz targets", words);
+  define_fuzz(*commands.fuzz, words.campaign);
+  commands.fuzz_worker = add_command(app, "fuzz-worker", "One job of a campaign", words);
+  commands.fuzz_worker->group("");  // campaigns start it
+  commands.fuzz_worker->add_option("JOB", words.paths);
   commands.gate = add_command(app, "gate", "Whether a change may be merged", words);
-  define_gate(*commands.gate, words);
+  define_gate(*commands.gate, words.campaign);
   commands.coverage = add_command(
       app, "coverage", "Which operations were taken in which states, and what is next", words);
   define_coverage(*commands.coverage, words);
@@ -270,6 +256,9 @@ CLI::App const& chosen_command(CLI::App const& app) {
   std::vector<std::string> names;
   std::string known;
   for (CLI::App const* command : app.get_subcommands({})) {
+    if (command->get_group().empty()) {
+      continue;  // not for people
+    }
     names.push_back(command->get_name());
     known += (known.empty() ? "" : ", ") + command->get_name();
   }
@@ -291,16 +280,6 @@ CLI::App const& chosen_command(CLI::App const& app) {
   return command;
 }
 
-bool was_given(CLI::App const& command, std::string const& option) {
-  return command.count(option) != 0;
-}
-
-std::optional<std::string> text_if_given(CLI::App const& command,
-                                         std::string const& option,
-                                         std::string const& text) {
-  return was_given(command, option) ? std::optional{text} : std::nullopt;
-}
-
 void check_device(std::string const& device) {
   std::vector<std::string> const known = {"host", "sim", "cuda"};
   if (std::find(known.begin(), known.end(), device) == known.end()) {
@@ -310,31 +289,6 @@ void check_device(std::string const& device) {
   if (device != known.front()) {
     throw EnvironmentError{"--device: this program was built without the device '" + device +
                            "'; it has host"};
-  }
-}
-
-void check_known(std::string const& option,
-                 std::string const& what,
-                 std::string const& word,
-                 std::vector<std::string> const& known) {
-  if (std::find(known.begin(), known.end(), word) == known.end()) {
-    std::string line =
-        option + ": unknown " + what + " '" + word + "'" + model::did_you_mean(word, known);
-    for (std::string const& name : known) {
-      line += (&name == known.data() ? "; known: " : ", ") + name;
-    }
-    throw InputError{line};
-  }
-}
-
-void check_mutant(std::string const& option, std::string const& name) {
-  std::vector<std::string> known;
-  for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
-    known.emplace_back(info.name);
-  }
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    throw InputError{option + ": unknown mutant '" + name + "'" + model::did_you_mean(name, known) +
-                     "; see holdfast list mutants"};
   }
 }
 
@@ -405,32 +359,6 @@ MinimizeOptions read_minimize(CLI::App const& command, Words const& words) {
                           .mutant = text_if_given(command, "--mutant", words.mutant),
                           .compare = !words.no_compare,
                           .json = words.json};
-  if (options.mutant) {
-    check_mutant("--mutant", *options.mutant);
-  }
-  return options;
-}
-
-GateOptions read_gate(CLI::App const& command, Words const& words) {
-  std::vector<std::string> const known = {
-      "canary", "corpus", "geometries", "forms", "mutants", "determinism", "exhaustive", "random"};
-  GateOptions options{.only = words.only,
-                      .junit = text_if_given(command, "--junit", words.junit),
-                      .mutant = text_if_given(command, "--mutant", words.mutant),
-                      .mute_canary = words.mute_canary,
-                      .json = words.json};
-  if (was_given(command, "--budget")) {
-    options.budget = read_duration("--budget", words.budget);
-  }
-  if (was_given(command, "--seed")) {
-    options.seed = read_seed(words.seed);
-  }
-  if (was_given(command, "--corpus")) {
-    options.corpus = words.corpus;
-  }
-  for (std::string const& part : options.only) {
-    check_known("--only", "part", part, known);
-  }
   if (options.mutant) {
     check_mutant("--mutant", *options.mutant);
   }
@@ -508,8 +436,17 @@ Options parse_command_line(int argc, char const* const* argv) {
   if (&command == commands.minimize) {
     return read_minimize(command, words);
   }
+  if (&command == commands.fuzz) {
+    return read_fuzz(command, words.campaign, words.json);
+  }
+  if (&command == commands.fuzz_worker) {
+    if (words.paths.size() != 1) {
+      throw InputError{"fuzz-worker needs a job"};
+    }
+    return FuzzWorkerOptions{words.paths.front()};
+  }
   if (&command == commands.gate) {
-    return read_gate(command, words);
+    return read_gate(command, words.campaign, words.json);
   }
   if (&command == commands.coverage) {
     return read_coverage(command, words);

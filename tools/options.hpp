@@ -2,6 +2,7 @@
 // What each command was asked to do.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,9 @@ namespace holdfast::tools {
 
 inline constexpr std::uint64_t kDefaultSeed = 1;
 inline constexpr double kDefaultSeconds = 10;
+inline constexpr double kDefaultFuzzSeconds = 60;
+inline constexpr double kDefaultTimeOut = 25;
+inline constexpr double kDefaultMergeEvery = 24.0 * 3600;
 inline constexpr double kDefaultGateBudget = 300;
 inline constexpr char const* kDefaultCorpus = "corpus";
 inline constexpr std::uint64_t kDefaultBudget = 2'000'000;
@@ -50,6 +54,31 @@ struct MinimizeOptions {
   std::optional<std::string> mutant;
   bool compare = true;
   bool json = false;
+};
+
+/// What a campaign can fuzz with, in order.
+inline constexpr std::array<char const*, 4> kFuzzTargets = {
+    "swarm", "fuzz_interleave", "fuzz_trace_text", "fuzz_entry_bytes"};
+
+struct FuzzOptions {
+  std::string folder = "campaign";
+  double seconds = kDefaultFuzzSeconds;
+  std::uint32_t workers = 1;
+  std::vector<std::string> targets;  ///< empty: those that are built
+  std::vector<std::string> collect;  ///< finished campaigns to merge; empty: run one
+  std::optional<std::uint64_t> seed;
+  std::optional<std::string> mutant;
+  std::optional<std::string> sanitized;
+  std::optional<std::string> exchange;
+  double time_out = kDefaultTimeOut;
+  double merge_every = kDefaultMergeEvery;
+  bool resume = false;
+  bool mute_canary = false;
+  bool json = false;
+};
+
+struct FuzzWorkerOptions {
+  std::string path;  ///< of the job
 };
 
 struct GateOptions {
@@ -93,6 +122,8 @@ using Options = std::variant<HelpOptions,
                              RunOptions,
                              ReplayOptions,
                              MinimizeOptions,
+                             FuzzOptions,
+                             FuzzWorkerOptions,
                              GateOptions,
                              CoverageOptions,
                              ListOptions,

@@ -99,6 +99,7 @@ void prepare_process() {
     }
   }
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error like a full disk
   std::set_terminate(end_uncaught);
 }
 

@@ -44,6 +44,7 @@ std::string trace_of(std::uint32_t appends) {
 
 Finding finding(std::string const& id, std::uint32_t appends, double seconds) {
   return {.signature = {.id = id, .operation = "append", .frames = {}},
+          .cause = "",
           .text = "s0: one \"row\" short",
           .target = "swarm",
           .seed = 7,

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/campaign/job.hpp"
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "fuzz/files.hpp"
+#include "models/input_error.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename Read>
+auto read_json(std::string_view text, std::string const& origin, Read const& read) {
+  try {
+    return read(Json::parse(text));
+  } catch (nlohmann::json::exception const& error) {
+    throw model::InputError{origin + ": is damaged: " + error.what()};
+  }
+}
+
+std::string text_of(Json const& json) {
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string print_job(Job const& job) {
+  return text_of({{"kind", static_cast<int>(job.kind)},
+                  {"target", job.target},
+                  {"seed", job.seed},
+                  {"lease", job.lease},
+                  {"seconds", job.seconds},
+                  {"root", job.root},
+                  {"work", job.work},
+                  {"commit", job.commit},
+                  {"mutant", job.mutant},
+                  {"mute_canary", job.mute_canary},
+                  {"program", job.program ? Json(*job.program) : Json()},
+                  {"input", job.input},
+                  {"death", job.death},
+                  {"log", job.log}});
+}
+
+Job parse_job(std::string_view text, std::string const& origin) {
+  return read_json(text, origin, [](Json const& json) {
+    Job job{.kind = static_cast<JobKind>(json.at("kind").get<int>()),
+            .target = json.at("target").get<std::string>(),
+            .seed = json.at("seed").get<std::uint64_t>(),
+            .lease = json.at("lease").get<std::uint64_t>(),
+            .seconds = json.at("seconds").get<double>(),
+            .root = json.at("root").get<std::string>(),
+            .work = json.at("work").get<std::string>(),
+            .commit = json.at("commit").get<std::string>(),
+            .mutant = json.at("mutant").get<std::string>(),
+            .mute_canary = json.at("mute_canary").get<bool>(),
+            .program = std::nullopt,
+            .input = json.at("input").get<std::string>(),
+            .death = json.at("death").get<std::string>(),
+            .log = json.at("log").get<std::string>()};
+    if (!json.at("program").is_null()) {
+      job.program = json.at("program").get<std::uint64_t>();
+    }
+    return job;
+  });
+}
+
+std::string print_result(JobResult const& result) {
+  return text_of({{"programs", result.programs},
+                  {"operations", result.operations},
+                  {"met", result.met},
+                  {"aliases", result.aliases},
+                  {"transitions", result.transitions},
+                  {"units", result.units}});
+}
+
+JobResult parse_result(std::string_view text, std::string const& origin) {
+  return read_json(text, origin, [](Json const& json) {
+    return JobResult{
+        .programs = json.at("programs").get<std::uint64_t>(),
+        .operations = json.at("operations").get<std::uint64_t>(),
+        .met = json.at("met").get<std::map<std::string, std::uint64_t>>(),
+        .aliases = json.at("aliases").get<Aliases>(),
+        .transitions = json.at("transitions").get<std::vector<std::uint64_t>>(),
+        .units = json.at("units").get<std::vector<std::string>>(),
+    };
+  });
+}
+
+std::string print_aliases(Aliases const& aliases) {
+  return text_of(Json(aliases));
+}
+
+Aliases read_aliases(std::filesystem::path const& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return {};
+  }
+  return read_json(
+      read_whole(path), path.string(), [](Json const& json) { return json.get<Aliases>(); });
+}
+
+}  // namespace holdfast::fuzz

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a job to the words of its process, and from what the process said to what it means.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fuzz/campaign/supervisor.hpp"
+
+namespace holdfast::fuzz {
+
+/// The words that start a job. Says whether it is a program of others, which does not beat.
+[[nodiscard]] std::vector<std::string> job_words(CampaignPlan const& plan,
+                                                 Job const& job,
+                                                 bool& is_of_others);
+
+/// A unit that holds here and failed in the build with sanitizers.
+[[nodiscard]] Finding unit_finding(Job const& job,
+                                   std::string const& unit,
+                                   int status,
+                                   std::string const& log);
+
+/// The last line of a log, without the program's own name.
+[[nodiscard]] std::string last_line_of(std::string const& log);
+
+/// Seconds since 1970.
+[[nodiscard]] std::int64_t unix_seconds();
+
+}  // namespace holdfast::fuzz

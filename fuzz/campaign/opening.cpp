@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/campaign/opening.hpp"
+
+#include <system_error>
+#include <vector>
+
+#include "fuzz/codec.hpp"
+#include "fuzz/files.hpp"
+#include "fuzz/verdict.hpp"
+#include "models/input_error.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+}  // namespace
+
+Findings open_findings(fs::path const& path) {
+  remove_unfinished(path);
+  return Findings{path};
+}
+
+void open_corpus(CampaignFolder const& folder, std::string const& target, bool is_own) {
+  fs::path const corpus = folder.corpus(target);
+  std::error_code error;
+  if (!fs::exists(corpus, error) && fs::exists(folder.before_merge(target), error)) {
+    move_whole(folder.before_merge(target), corpus);
+  }
+  remove_whole(folder.before_merge(target));
+  if (!fs::exists(corpus, error)) {
+    make_folder(corpus);
+  }
+  remove_unfinished(corpus);
+  for (fs::path const& unit : entries_of(corpus)) {
+    std::string const bytes = read_whole(unit);
+    if (is_own && (bytes.empty() || static_cast<std::uint8_t>(bytes[0]) != kProgramMagic ||
+                   unit.filename() != name_of_bytes(bytes))) {
+      throw model::InputError{unit.string() + ": is a damaged unit of " + target};
+    }
+  }
+}
+
+void replay_known(Findings& findings) {
+  constexpr unsigned kSeconds = 10;
+  std::vector<std::string> names;
+  for (auto const& [name, bucket] : findings.buckets()) {
+    Signature const& signature = bucket.first.signature;
+    if (bucket.shortest.is_trace && signature.id != "HANG" && !signature.operation.empty()) {
+      names.push_back(name);
+    }
+  }
+  for (std::string const& name : names) {
+    std::string const& text = findings.buckets().at(name).shortest.bytes;
+    model::Trace const trace = model::parse_trace(text, name);
+    Verdict const verdict =
+        judge_in_child(model::geometry_from_reference(trace.geometry), {}, trace.ops, kSeconds);
+    findings.note_replay(name, verdict.failed);
+  }
+}
+
+void exchange_units(CampaignFolder const& folder, CampaignPlan const& plan) {
+  if (plan.exchange.empty()) {
+    return;
+  }
+  for (CampaignTarget const& target : plan.targets) {
+    fs::path const shared = fs::path{plan.exchange} / target.name;
+    make_folder(shared);
+    copy_units(folder.corpus(target.name), shared);
+    copy_units(shared, folder.corpus(target.name));
+  }
+}
+
+void copy_units(fs::path const& from, fs::path const& to) {
+  std::error_code error;
+  for (fs::path const& unit : entries_of(from)) {
+    if (!fs::exists(to / unit.filename(), error)) {
+      write_whole(to / unit.filename(), read_whole(unit), Outlives::kProcess);
+    }
+  }
+}
+
+std::uint64_t count_units(CampaignFolder const& folder) {
+  std::uint64_t count = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry{folder.root / "corpus", error}, end;
+       !error && entry != end;
+       entry.increment(error)) {
+    count += entry->is_regular_file(error) ? 1U : 0U;
+  }
+  return count;
+}
+
+}  // namespace holdfast::fuzz

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a supervisor finds in its folder, and shares with others.
+#pragma once
+
+#include <string>
+
+#include "fuzz/campaign/supervisor.hpp"
+
+namespace holdfast::fuzz {
+
+/// Buckets as they are on disk, without what was not finished.
+[[nodiscard]] Findings open_findings(std::filesystem::path const& path);
+
+/// Makes a corpus ready. It must be readable, and units of our own programs. A merge that was killed
+/// between its two renames is undone. Throws model::InputError and FileError.
+void open_corpus(CampaignFolder const& folder, std::string const& target, bool is_own);
+
+/// Runs the reproducers again: which failures of former campaigns are still there. The calling
+/// process must have one thread.
+void replay_known(Findings& findings);
+
+/// Units go to and come from the folder that campaigns share.
+void exchange_units(CampaignFolder const& folder, CampaignPlan const& plan);
+
+/// Copies the units that `to` does not have.
+void copy_units(std::filesystem::path const& from, std::filesystem::path const& to);
+
+}  // namespace holdfast::fuzz

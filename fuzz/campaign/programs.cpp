@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/campaign/programs.hpp"
+
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "fuzz/files.hpp"
+#include "fuzz/run.hpp"
+#include "models/input_error.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+constexpr std::uint64_t kMostKinds = 64;  // of operations, and of outcomes
+static_assert(model::AllOps::kCount < kMostKinds);
+
+}  // namespace
+
+Programs::Programs(std::uint64_t seed, RunnerOptions options)
+    : seed_{seed}, options_{std::move(options)} {
+  for (std::string const& name : model::default_geometry_names()) {
+    geometries_.push_back(model::load_geometry(name));
+  }
+  runners_.resize(geometries_.size());
+}
+
+ProgramResult Programs::run(std::uint64_t index) {
+  return runner(index).run_seed(program_seed(seed_, index));
+}
+
+Runner& Programs::runner(std::uint64_t index) {
+  std::uint64_t const geometry = geometry_of(index, geometries_.size());
+  std::unique_ptr<Runner>& known = runners_[geometry];
+  if (known == nullptr) {
+    known = std::make_unique<Runner>(geometries_[geometry], options_);
+  }
+  return *known;
+}
+
+std::uint64_t transition_key(model::Transition const& transition) noexcept {
+  return (transition.from.key() * kMostKinds + transition.op) * kMostKinds + transition.outcome;
+}
+
+std::string transition_text(std::uint64_t key) {
+  auto const outcome = static_cast<std::uint32_t>(key % kMostKinds);
+  std::uint64_t const op = key / kMostKinds % kMostKinds;
+  auto const from = static_cast<std::uint32_t>(key / kMostKinds / kMostKinds);
+  return std::string{op < model::AllOps::kCount ? model::AllOps::kNames[op] : "?"} + " -> " +
+         model::outcome_name(outcome) +
+         " in: " + model::text_of(model::AbstractState::from_key(from));
+}
+
+std::vector<std::uint64_t> read_transitions(std::filesystem::path const& path) {
+  std::vector<std::uint64_t> keys;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return keys;
+  }
+  std::istringstream text{read_whole(path)};
+  for (std::uint64_t key = 0; text >> key;) {
+    keys.push_back(key);
+  }
+  if (!text.eof()) {
+    throw model::InputError{path.string() + ": is damaged: a line is no number"};
+  }
+  return keys;
+}
+
+std::string print_transitions(std::vector<std::uint64_t> const& keys) {
+  std::string text;
+  for (std::uint64_t const key : keys) {
+    text += std::to_string(key) + "\n";
+  }
+  return text;
+}
+
+}  // namespace holdfast::fuzz

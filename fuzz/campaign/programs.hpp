@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The random programs of a campaign, by number.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fuzz/runner.hpp"
+#include "models/lineage/abstract_state.hpp"
+
+namespace holdfast::fuzz {
+
+/// Runs programs over the small built-in geometries; keeps a runner for each that it met. One thread
+/// at a time.
+class Programs {
+ public:
+  Programs(std::uint64_t seed, RunnerOptions options);
+
+  /// The program with this number is always the same one.
+  ProgramResult run(std::uint64_t index);
+  /// The runner of a program, as the last program on its geometry left it.
+  [[nodiscard]] Runner& runner(std::uint64_t index);
+
+ private:
+  std::uint64_t seed_;
+  RunnerOptions options_;
+  std::vector<model::Geometry> geometries_;
+  std::vector<std::unique_ptr<Runner>> runners_;
+};
+
+/// Stands for state, operation and outcome.
+[[nodiscard]] std::uint64_t transition_key(model::Transition const& transition) noexcept;
+/// "append -> ok in: at rest, page edge".
+[[nodiscard]] std::string transition_text(std::uint64_t key);
+
+/// The transitions that a campaign has taken, in order; none when there is no such file. Throws
+/// model::InputError.
+[[nodiscard]] std::vector<std::uint64_t> read_transitions(std::filesystem::path const& path);
+[[nodiscard]] std::string print_transitions(std::vector<std::uint64_t> const& keys);
+
+}  // namespace holdfast::fuzz

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/campaign/recover.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "fuzz/campaign/programs.hpp"
+#include "fuzz/child.hpp"
+#include "fuzz/codec.hpp"
+#include "fuzz/files.hpp"
+#include "fuzz/minimize.hpp"
+#include "fuzz/verdict.hpp"
+#include "models/input_error.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned kHangSeconds = 10;
+constexpr double kMinimizeSeconds = 20;
+
+/// A program with its geometry.
+struct Program {
+  model::Geometry geometry;
+  std::vector<model::AnyOp> ops;
+};
+
+/// A program of the swarm, written down by a child before each operation runs; none when it died
+/// before the first.
+std::optional<Program> record(std::uint64_t seed, std::uint64_t index) {
+  constexpr std::size_t kMost = std::size_t{1} << 16U;
+  SharedMemory const memory{kMost};
+  auto* const text = static_cast<char*>(memory.base());
+  std::size_t used = 0;
+  static_cast<void>(wait_for_child(start_child([&] {
+    alarm(kHangSeconds);
+    Programs programs{seed, {.on_begin = [&](model::AnyOp const& op) {
+                        std::string const line = model::text_of(op) + "\n";
+                        if (used + line.size() < kMost) {
+                          std::memcpy(text + used, line.data(), line.size());
+                          used += line.size();
+                        }
+                      }}};
+    static_cast<void>(programs.run(index));
+    return 0;
+  })));
+  if (*text == '\0') {
+    return std::nullopt;
+  }
+  Programs programs{seed, {}};
+  model::Geometry const& geometry = programs.runner(index).geometry();
+  model::Trace trace{.geometry = model::geometry_reference(geometry), .ops = {}};
+  std::string const whole = model::print_trace(trace) + text;
+  return Program{.geometry = geometry, .ops = model::parse_trace(whole, "a recorded program").ops};
+}
+
+/// The program of the job; none when its input is not one.
+std::optional<Program> program_of(Job const& job) {
+  if (job.program) {
+    return record(job.seed, *job.program);
+  }
+  try {
+    model::Trace trace = load_program(job.input);
+    model::Geometry geometry = model::geometry_from_reference(trace.geometry);
+    return Program{.geometry = std::move(geometry), .ops = std::move(trace.ops)};
+  } catch (model::InputError const&) {
+    return std::nullopt;
+  }
+}
+
+/// The last line of a log that says something of the failure itself.
+std::string last_words(std::string const& log) {
+  std::string words;
+  for (std::size_t at = 0; at < log.size();) {
+    std::size_t const end = std::min(log.find('\n', at), log.size());
+    std::string const line = log.substr(at, end - at);
+    bool const tells = line.find("ERROR: ") != std::string::npos ||
+                       line.find("runtime error: ") != std::string::npos ||
+                       line.find("contract broken") != std::string::npos;
+    if (tells) {
+      words = line.substr(0, 200);
+    }
+    at = end + 1;
+  }
+  return words;
+}
+
+std::string id_of(Job const& job, std::string const& death) {
+  std::string const said = sanitizer_id(job.log);
+  return said.empty() ? death : said;
+}
+
+/// Nothing was seen a second time: all that is known is how the process ended.
+Finding unseen(Job const& job, Reproducer reproducer) {
+  std::string const words = last_words(job.log);
+  return {
+      .signature = {.id = id_of(job, job.death), .operation = "", .frames = frames_of(job.log)},
+      .text = words.empty() ? "ended with " + job.death + ", and not when it was run again" : words,
+      .reproducer = std::move(reproducer)};
+}
+
+/// Makes the program small that ends its process; a hang is left as it is: each look takes its time.
+Finding death_of(Job const& job, Program program, Verdict verdict) {
+  if (verdict.ids.front() != "HANG") {
+    auto const start = Clock::now();
+    Minimized small = minimize(
+        {.geometry = program.geometry,
+         .ops = verdict.ops,
+         .hang_seconds = kHangSeconds,
+         .should_stop = [&] {
+           return std::chrono::duration<double>(Clock::now() - start).count() > kMinimizeSeconds;
+         }});
+    if (small.failed && !small.ops.empty()) {
+      program.geometry = std::move(small.geometry);
+      verdict.ops = std::move(small.ops);
+    }
+  }
+  std::string const operation =
+      verdict.ops.empty() ? "" : std::string{model::name_of(verdict.ops.back())};
+  std::string const words = last_words(job.log);
+  return {.signature = {.id = id_of(job, verdict.ids.front()),
+                        .operation = operation,
+                        .frames = frames_of(job.log)},
+          .text = words.empty() ? "the process ended with " + verdict.ids.front() : words,
+          .reproducer = trace_reproducer(program.geometry, verdict.ops, 0)};
+}
+
+}  // namespace
+
+Recovered recover(Job const& job) {
+  std::optional<Program> program = program_of(job);
+  if (!program) {
+    std::string bytes = job.program ? "program " + std::to_string(*job.program) + " of seed " +
+                                          std::to_string(job.seed) + "\n"
+                                    : read_whole(job.input);
+    std::size_t const size = bytes.size();
+    return {.finding =
+                unseen(job, {.bytes = std::move(bytes), .is_trace = false, .operations = size})};
+  }
+  Verdict const verdict = judge_in_child(program->geometry, {}, program->ops, kHangSeconds);
+  if (!verdict.failed) {
+    return {.finding = unseen(job, trace_reproducer(program->geometry, program->ops, 0))};
+  }
+  if (!verdict.died) {
+    return {
+        .lives = true, .geometry = std::move(program->geometry), .ops = verdict.ops, .finding = {}};
+  }
+  return {.finding = death_of(job, std::move(*program), verdict)};
+}
+
+std::string sanitizer_id(std::string_view log) {
+  struct Known {
+    std::string_view mark;
+    char const* name;
+  };
+  constexpr Known kKnown[] = {{"ERROR: AddressSanitizer: ", "ASAN "},
+                              {"ERROR: LeakSanitizer: ", "LSAN "},
+                              {"WARNING: ThreadSanitizer: ", "TSAN "}};
+  for (Known const& known : kKnown) {
+    if (std::size_t const at = log.find(known.mark); at != std::string_view::npos) {
+      std::string_view const rest = log.substr(at + known.mark.size());
+      return known.name + std::string{rest.substr(0, rest.find_first_of(" \n("))};
+    }
+  }
+  return log.find(": runtime error: ") == std::string_view::npos ? "" : "UBSAN";
+}
+
+Reproducer trace_reproducer(model::Geometry const& geometry,
+                            std::vector<model::AnyOp> const& ops,
+                            double seconds) {
+  return {
+      .bytes = model::print_trace({.geometry = model::geometry_reference(geometry), .ops = ops}),
+      .operations = ops.size(),
+      .seconds = seconds};
+}
+
+}  // namespace holdfast::fuzz

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/campaign/report.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "fuzz/campaign/programs.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string html_text(std::string_view text) {
+  std::string out;
+  for (char const letter : text) {
+    switch (letter) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += letter;
+    }
+  }
+  return out;
+}
+
+std::string date_of(std::int64_t seconds) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
+
+/// A line of a plot.
+struct Line {
+  char const* name;
+  char const* color;
+  std::function<std::uint64_t(HistoryPoint const&)> value;
+};
+
+constexpr double kWidth = 760;
+constexpr double kHeight = 180;
+constexpr double kLeft = 70;
+constexpr double kTop = 10;
+
+/// One line over time, from 0 to its largest value.
+std::string line_svg(std::vector<HistoryPoint> const& history, Line const& line, double most) {
+  double const end = std::max(1e-9, history.back().seconds);
+  std::string points;
+  for (HistoryPoint const& point : history) {
+    points += fmt::format(
+        "{:.1f},{:.1f} ",
+        kLeft + point.seconds / end * kWidth,
+        kTop + kHeight - static_cast<double>(line.value(point)) / std::max(1.0, most) * kHeight);
+  }
+  return fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"2\" points=\"{}\"/>\n",
+                     line.color,
+                     points);
+}
+
+std::string plot(std::vector<HistoryPoint> const& history, std::vector<Line> const& lines) {
+  if (history.empty()) {
+    return "";
+  }
+  std::uint64_t most = 0;
+  for (HistoryPoint const& point : history) {
+    for (Line const& line : lines) {
+      most = std::max(most, line.value(point));
+    }
+  }
+  std::string svg = fmt::format(
+      "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\n"
+      "<rect x=\"{2}\" y=\"{3}\" width=\"{4}\" height=\"{5}\" fill=\"none\" stroke=\"#999\"/>\n"
+      "<text x=\"{6}\" y=\"{7}\" text-anchor=\"end\">{8}</text>\n"
+      "<text x=\"{6}\" y=\"{9}\" text-anchor=\"end\">0</text>\n"
+      "<text x=\"{10}\" y=\"{11}\" text-anchor=\"end\">{12:.0f} s</text>\n",
+      kLeft + kWidth + 10,
+      kTop + kHeight + 45,
+      kLeft,
+      kTop,
+      kWidth,
+      kHeight,
+      kLeft - 6,
+      kTop + 12,
+      most,
+      kTop + kHeight,
+      kLeft + kWidth,
+      kTop + kHeight + 18,
+      history.back().seconds);
+  double x = kLeft;
+  for (Line const& line : lines) {
+    svg += line_svg(history, line, static_cast<double>(most));
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}: {}</text>\n",
+                       x,
+                       kTop + kHeight + 38,
+                       line.color,
+                       line.name,
+                       line.value(history.back()));
+    x += 220;
+  }
+  return svg + "</svg>\n";
+}
+
+std::string row(std::vector<std::string> const& cells, char const* tag) {
+  std::string text = "<tr>";
+  for (std::string const& cell : cells) {
+    text += fmt::format("<{0}>{1}</{0}>", tag, html_text(cell));
+  }
+  return text + "</tr>\n";
+}
+
+std::string targets_html(CampaignState const& state) {
+  std::string text = "<table>\n" + row({"target",
+                                        "worker seconds",
+                                        "programs",
+                                        "a second",
+                                        "features",
+                                        "crashes",
+                                        "time-outs",
+                                        "memory kills"},
+                                       "th");
+  for (auto const& [name, target] : state.targets) {
+    double const rate =
+        target.seconds > 0 ? static_cast<double>(target.programs) / target.seconds : 0;
+    text += row({name,
+                 fmt::format("{:.0f}", target.seconds),
+                 std::to_string(target.programs),
+                 fmt::format("{:.0f}", rate),
+                 target.coverage == 0 ? "" : std::to_string(target.coverage),
+                 std::to_string(target.crashes),
+                 std::to_string(target.time_outs),
+                 std::to_string(target.memory_kills)},
+                "td");
+  }
+  return text + "</table>\n";
+}
+
+std::string findings_html(ReportPlan const& plan) {
+  if (plan.findings.buckets().empty()) {
+    return "<p>None.</p>\n";
+  }
+  std::string text;
+  for (auto const& [name, bucket] : plan.findings.buckets()) {
+    text += fmt::format(
+        "<h3>{} <small>{}</small></h3>\n<p>{}</p>\n"
+        "<p>{} times, first {} by {}, seed {}; shortest {} operations, fastest {:.4f} s.</p>\n"
+        "<pre>{}</pre>\n<details><summary>shortest</summary><pre>{}</pre></details>\n",
+        html_text(describe(bucket.first.signature)),
+        name_of(bucket.state),
+        html_text(bucket.first.text),
+        bucket.count,
+        date_of(bucket.first.seen),
+        html_text(bucket.first.target),
+        bucket.first.seed,
+        bucket.shortest.operations,
+        bucket.fastest.seconds,
+        html_text(plan.reproduce(name, bucket)),
+        bucket.shortest.is_trace ? html_text(bucket.shortest.bytes) : "bytes of a fuzzer");
+  }
+  return text;
+}
+
+std::string transitions_html(std::vector<std::uint64_t> const& transitions) {
+  std::string text = "<details><summary>all of them</summary><pre>\n";
+  for (std::uint64_t const key : transitions) {
+    text += html_text(transition_text(key)) + "\n";
+  }
+  return text + "</pre></details>\n";
+}
+
+}  // namespace
+
+std::string report_json(ReportPlan const& plan) {
+  CampaignState const& state = plan.state;
+  Json targets = Json::object();
+  for (auto const& [name, target] : state.targets) {
+    targets[name] = {{"seconds", target.seconds},
+                     {"jobs", target.jobs},
+                     {"programs", target.programs},
+                     {"operations", target.operations},
+                     {"features", target.coverage},
+                     {"crashes", target.crashes},
+                     {"time_outs", target.time_outs},
+                     {"memory_kills", target.memory_kills}};
+  }
+  Json findings = Json::array();
+  for (auto const& [name, bucket] : plan.findings.buckets()) {
+    findings.push_back({{"bucket", name},
+                        {"state", name_of(bucket.state)},
+                        {"count", bucket.count},
+                        {"id", bucket.first.signature.id},
+                        {"operation", bucket.first.signature.operation},
+                        {"frames", bucket.first.signature.frames},
+                        {"text", bucket.first.text},
+                        {"target", bucket.first.target},
+                        {"first_seen", bucket.first.seen},
+                        {"operations", bucket.shortest.operations},
+                        {"reproduce", plan.reproduce(name, bucket)}});
+  }
+  Json history = Json::array();
+  for (HistoryPoint const& point : state.history) {
+    history.push_back({{"seconds", point.seconds},
+                       {"programs", point.programs},
+                       {"transitions", point.transitions},
+                       {"units", point.units},
+                       {"findings", point.findings}});
+  }
+  Json const json = {{"seconds", state.elapsed},
+                     {"seed", state.seed},
+                     {"commit", state.commit},
+                     {"mutant", state.mutant.empty() ? Json() : Json(state.mutant)},
+                     {"supervisors", state.starts},
+                     {"canary_reported", plan.canary_reported},
+                     {"units", plan.units},
+                     {"transitions", plan.transitions.size()},
+                     {"targets", targets},
+                     {"findings", findings},
+                     {"history", history}};
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+std::string report_html(ReportPlan const& plan) {
+  CampaignState const& state = plan.state;
+  std::vector<Line> const coverage = {
+      {"transitions", "#1b6ca8", [](HistoryPoint const& point) { return point.transitions; }},
+      {"units", "#2a9d5c", [](HistoryPoint const& point) { return point.units; }}};
+  std::vector<Line> const findings = {
+      {"findings", "#c0392b", [](HistoryPoint const& point) { return point.findings; }}};
+  std::vector<Line> const programs = {
+      {"programs", "#555", [](HistoryPoint const& point) { return point.programs; }}};
+  return fmt::format(
+             "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n"
+             "<title>Holdfast campaign</title>\n<style>\n"
+             "body {{ font: 15px sans-serif; max-width: 60em; margin: 2em auto; }}\n"
+             "table {{ border-collapse: collapse; }}\n"
+             "td, th {{ border: 1px solid #bbb; padding: 0.2em 0.7em; text-align: right; }}\n"
+             "td:first-child, th:first-child {{ text-align: left; }}\n"
+             "pre {{ background: #f4f4f4; padding: 0.6em; overflow-x: auto; }}\n"
+             "small {{ background: #eee; padding: 0 0.4em; }}\n</style></head>\n<body>\n"
+             "<h1>Campaign</h1>\n<p>{:.0f} s by {} supervisor(s), seed {}, commit {}{}. "
+             "{} units, {} transitions, {} findings. The canary was {}reported.</p>\n",
+             state.elapsed,
+             state.starts,
+             state.seed,
+             html_text(state.commit.empty() ? "unknown" : state.commit),
+             state.mutant.empty() ? "" : ", mutant " + html_text(state.mutant),
+             plan.units,
+             plan.transitions.size(),
+             plan.findings.buckets().size(),
+             plan.canary_reported ? "" : "<b>not</b> ") +
+         "<h2>Findings</h2>\n" + findings_html(plan) + "<h2>Targets</h2>\n" + targets_html(state) +
+         "<h2>Coverage over time</h2>\n" + plot(state.history, coverage) +
+         "<h2>Findings over time</h2>\n" + plot(state.history, findings) +
+         "<h2>Programs over time</h2>\n" + plot(state.history, programs) +
+         "<h2>Transitions</h2>\n<p>State, operation and outcome of what was run.</p>\n" +
+         transitions_html(plan.transitions) + "</body>\n</html>\n";
+}
+
+}  // namespace holdfast::fuzz

@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop over workers. Every step of it may be the last: what counts is on disk before what it was
+// made from goes.
+#include "fuzz/campaign/supervisor.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <deque>
+#include <set>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "fuzz/campaign/job_process.hpp"
+#include "fuzz/campaign/libfuzzer.hpp"
+#include "fuzz/campaign/opening.hpp"
+#include "fuzz/campaign/programs.hpp"
+#include "fuzz/campaign/recover.hpp"
+#include "fuzz/campaign/workers.hpp"
+#include "fuzz/codec.hpp"
+#include "fuzz/files.hpp"
+#include "models/input_error.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using model::InputError;
+
+constexpr int kExitOfMemory = 3;         // of a worker; it says so
+constexpr std::uint64_t kMostTries = 3;  // of a recovery that is killed
+constexpr std::size_t kCheckUnits = 200;
+constexpr double kHistoryPoints = 300;
+
+double seconds_now() {
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+class Supervisor {
+ public:
+  explicit Supervisor(CampaignPlan const& plan)
+      : plan_{plan},
+        folder_{plan.folder},
+        findings_{open_findings(folder_.findings())},
+        canary_{open_findings(folder_.canary())} {}
+
+  CampaignResult run() {
+    open_state();
+    for (CampaignTarget const& target : plan_.targets) {
+      open_corpus(folder_, target.name, target.program.empty());
+    }
+    findings_.age();
+    replay_known(findings_);
+    begin();
+    while (!is_over() || !running_.empty()) {
+      reap();
+      take_spool();
+      watch_beats();
+      if (is_over()) {
+        stop_workers();
+      } else {
+        fill();
+      }
+      note_time();
+      usleep(kPause);
+    }
+    take_spool();
+    note_history(true);
+    save();
+    return {.state = state_,
+            .transitions = {transitions_.begin(), transitions_.end()},
+            .canary_reported = canary_seen_ || (!started_any_ && state_.canaries != 0)};
+  }
+
+ private:
+  static constexpr useconds_t kPause = 50'000;
+
+  // ---- Start
+
+  void open_state() {
+    std::error_code error;
+    bool const is_there = fs::exists(folder_.state(), error);
+    if (is_there && !plan_.resume) {
+      throw InputError{folder_.root.string() + ": has a campaign; --resume goes on with it"};
+    }
+    if (!is_there && plan_.resume) {
+      throw InputError{folder_.root.string() + ": has no campaign to go on with"};
+    }
+    state_ = {.seed = plan_.seed, .commit = plan_.commit, .mutant = plan_.mutant};
+    if (is_there) {
+      state_ = read_state(folder_.state());
+      if (state_.mutant != plan_.mutant) {
+        throw InputError{folder_.root.string() + ": is of " +
+                         (state_.mutant.empty() ? "no mutant" : "mutant " + state_.mutant)};
+      }
+    }
+    for (fs::path const& path :
+         {folder_.spool(), folder_.artifacts(), folder_.root / "corpus", folder_.root / "work"}) {
+      make_folder(path);
+      remove_unfinished(path);
+    }
+    aliases_ = read_aliases(folder_.aliases());
+    for (auto const key : read_transitions(folder_.coverage())) {
+      transitions_.insert(key);
+    }
+  }
+
+  void begin() {
+    started_ = seconds_now();
+    before_ = state_.elapsed;
+    ++state_.starts;
+    pending_.assign(state_.jobs.begin(), state_.jobs.end());
+    std::erase_if(pending_, [](Job const& job) {
+      return job.kind == JobKind::kCanary || job.kind == JobKind::kMerge;
+    });
+    Job canary = fresh_job(JobKind::kCanary, kCanaryTarget);
+    canary.mute_canary = plan_.mute_canary;
+    pending_.push_front(canary);
+    for (CampaignTarget const& target : plan_.targets) {
+      state_.targets.try_emplace(target.name);
+    }
+    exchange_units(folder_, plan_);
+    save();
+  }
+
+  // ---- Time
+
+  [[nodiscard]] double elapsed() const { return before_ + seconds_now() - started_; }
+  [[nodiscard]] bool is_over() const {
+    return elapsed() >= plan_.seconds || (plan_.should_stop && plan_.should_stop());
+  }
+
+  void note_time() {
+    state_.elapsed = elapsed();
+    note_history(false);
+    if (plan_.on_view && seconds_now() >= next_view_) {
+      constexpr double kEvery = 0.5;
+      next_view_ = seconds_now() + kEvery;
+      plan_.on_view(state_, findings_);
+    }
+  }
+
+  void note_history(bool is_last) {
+    double const every = std::max(1.0, plan_.seconds / kHistoryPoints);
+    if (!is_last && !state_.history.empty() &&
+        state_.elapsed < state_.history.back().seconds + every) {
+      return;
+    }
+    HistoryPoint point{.seconds = state_.elapsed,
+                       .transitions = transitions_.size(),
+                       .units = count_units(folder_),
+                       .findings = findings_.buckets().size()};
+    for (auto const& [name, target] : state_.targets) {
+      point.programs += target.programs;
+    }
+    state_.history.push_back(point);
+    save();
+  }
+
+  void save() {
+    state_.jobs.assign(pending_.begin(), pending_.end());
+    for (WorkerProcess const& one : running_) {
+      state_.jobs.push_back(one.job);
+    }
+    write_whole(folder_.state(), print_state(state_));
+  }
+
+  // ---- Jobs
+
+  [[nodiscard]] Job fresh_job(JobKind kind, std::string const& target) const {
+    return {.kind = kind,
+            .target = target,
+            .seed = state_.seed,
+            .root = folder_.root.string(),
+            .commit = state_.commit,
+            .mutant = state_.mutant};
+  }
+
+  [[nodiscard]] CampaignTarget const* target_of(std::string const& name) const {
+    auto const at = std::find_if(plan_.targets.begin(),
+                                 plan_.targets.end(),
+                                 [&](CampaignTarget const& known) { return known.name == name; });
+    return at == plan_.targets.end() ? nullptr : &*at;
+  }
+
+  [[nodiscard]] bool is_running(std::string const& target, JobKind kind) const {
+    return std::any_of(running_.begin(), running_.end(), [&](WorkerProcess const& one) {
+      return one.job.target == target && one.job.kind == kind;
+    });
+  }
+
+  /// Fair shares: whoever had the least time of workers so far. One that merges waits.
+  [[nodiscard]] CampaignTarget const* neediest() const {
+    CampaignTarget const* chosen = nullptr;
+    double least = 0;
+    for (CampaignTarget const& target : plan_.targets) {
+      if (is_running(target.name, JobKind::kMerge) || is_merge_due(target)) {
+        continue;
+      }
+      double seconds = state_.targets.at(target.name).seconds;
+      for (WorkerProcess const& one : running_) {
+        seconds += one.job.target == target.name ? one.job.seconds : 0;
+      }
+      if (chosen == nullptr || seconds < least) {
+        chosen = &target;
+        least = seconds;
+      }
+    }
+    return chosen;
+  }
+
+  [[nodiscard]] bool is_merge_due(CampaignTarget const& target) const {
+    return !target.program.empty() && merged_.count(target.name) == 0 &&
+           elapsed() >= state_.merged + plan_.merge_every;
+  }
+
+  bool next_job(Job& job) {
+    if (!pending_.empty()) {
+      job = pending_.front();
+      pending_.pop_front();
+      return true;
+    }
+    if (merge_due(job) || check_due(job)) {
+      return true;
+    }
+    CampaignTarget const* const target = neediest();
+    if (target == nullptr) {
+      return false;
+    }
+    constexpr double kShare = 0.05;
+    constexpr double kMost = 60;
+    double const left = std::max(0.1, plan_.seconds - elapsed());
+    job = fresh_job(JobKind::kRun, target->name);
+    job.lease = state_.targets.at(target->name).next_lease++;
+    job.seconds = std::min(std::clamp(plan_.seconds * kShare, 1.0, kMost), left);
+    return true;
+  }
+
+  bool merge_due(Job& job) {
+    bool all_done = true;
+    for (CampaignTarget const& target : plan_.targets) {
+      if (!is_merge_due(target)) {
+        continue;
+      }
+      all_done = false;
+      if (!is_running(target.name, JobKind::kRun)) {
+        merged_.insert(target.name);
+        job = fresh_job(JobKind::kMerge, target.name);
+        return true;
+      }
+    }
+    if (all_done && elapsed() >= state_.merged + plan_.merge_every) {
+      state_.merged = elapsed();
+      merged_.clear();
+    }
+    return false;
+  }
+
+  bool check_due(Job& job) {
+    if (plan_.sanitized.empty() || fresh_units_.empty()) {
+      return false;
+    }
+    std::size_t const count = std::min(kCheckUnits, fresh_units_.size());
+    job = fresh_job(JobKind::kCheck, kSwarmTarget);
+    for (std::size_t i = 0; i < count; ++i) {
+      job.input += fresh_units_.front() + "\n";
+      fresh_units_.pop_front();
+    }
+    return true;
+  }
+
+  void fill() {
+    Job job;
+    while (running_.size() < plan_.workers && next_job(job)) {
+      start(job);
+    }
+  }
+
+  void start(Job job) {
+    std::uint32_t place = 0;
+    while (std::any_of(running_.begin(), running_.end(), [&](WorkerProcess const& one) {
+      return one.place == place;
+    })) {
+      ++place;
+    }
+    fs::path const work = folder_.work(place);
+    remove_whole(work);
+    make_folder(work);
+    job.work = work.string();
+    write_whole(work / "job.json", print_job(job));
+    WorkerProcess one{.job = job, .place = place, .started = seconds_now()};
+    one.last_beat = one.started;
+    std::vector<std::string> const words = job_words(plan_, job, one.is_fuzz_target);
+    running_.push_back(one);
+    started_any_ = true;
+    save();  // before it can find anything
+    running_.back().process = start_worker(words, work);
+  }
+
+  // ---- Ends of jobs
+
+  void reap() {
+    for (std::size_t i = running_.size(); i-- > 0;) {
+      int status = 0;
+      pid_t const ended = waitpid(running_[i].process, &status, WNOHANG);
+      if (ended == running_[i].process) {
+        WorkerProcess const one = running_[i];
+        take_spool();  // what it handed over is known before it is forgotten
+        running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+        finish(one, status);
+        save();
+      }
+    }
+  }
+
+  void finish(WorkerProcess const& one, int status) {
+    TargetState& target = state_.targets[one.job.target];
+    ++target.jobs;
+    target.seconds += seconds_now() - one.started;
+    std::string const log = end_of_log(one.job.work);
+    bool const killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (one.timed_out) {
+      ++target.time_outs;
+      recover_program(one, "HANG", log);
+    } else if (killed && !stopping_) {
+      ++target.memory_kills;  // nobody else kills so
+      try_again(one.job);
+    } else if (killed) {
+      try_again(one.job);
+    } else if (one.job.kind == JobKind::kMerge) {
+      finish_merge(one, status, log);
+    } else if (one.job.kind == JobKind::kCheck) {
+      finish_check(one, status, log);
+    } else if (one.is_fuzz_target) {
+      finish_fuzz(one, status, log, target);
+    } else {
+      finish_own(one, status, log, target);
+    }
+  }
+
+  void finish_own(WorkerProcess const& one,
+                  int status,
+                  std::string const& log,
+                  TargetState& target) {
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+      take_result(one.job, target);
+      return;
+    }
+    bool const has_own_code = WIFEXITED(status) && WEXITSTATUS(status) > 1;
+    if (has_own_code && log.find("out of memory") != std::string::npos &&
+        WEXITSTATUS(status) == kExitOfMemory) {
+      ++target.memory_kills;
+      return;
+    }
+    if (has_own_code && sanitizer_id(log).empty()) {
+      throw CampaignError{last_line_of(log)};
+    }
+    ++target.crashes;
+    recover_program(one, death_of(status), log);
+  }
+
+  void take_result(Job const& job, TargetState& target) {
+    fs::path const path = fs::path{job.work} / "result.json";
+    JobResult const result = parse_result(read_whole(path), path.string());
+    target.programs += result.programs;
+    target.operations += result.operations;
+    for (auto const& [drawn, bucket] : result.aliases) {
+      note_alias(drawn, bucket);
+    }
+    for (auto const& [bucket, times] : result.met) {
+      auto const alias = aliases_.find(bucket);
+      std::string const& name = alias == aliases_.end() ? bucket : alias->second;
+      if (findings_.buckets().count(name) != 0) {
+        findings_.note_met(name, times, unix_seconds());
+      }
+    }
+    bool is_fresh = false;
+    for (std::uint64_t const key : result.transitions) {
+      is_fresh = transitions_.insert(key).second || is_fresh;
+    }
+    if (is_fresh) {
+      write_whole(folder_.coverage(),
+                  print_transitions({transitions_.begin(), transitions_.end()}));
+    }
+    for (std::string const& unit : result.units) {
+      fresh_units_.push_back((folder_.corpus(job.target) / unit).string());
+    }
+    if (job.kind == JobKind::kRecover && !job.input.empty()) {
+      remove_whole(job.input);
+    }
+    if (job.kind == JobKind::kRun) {
+      exchange_units(folder_, plan_);
+    }
+  }
+
+  void finish_fuzz(WorkerProcess const& one,
+                   int status,
+                   std::string const& log,
+                   TargetState& target) {
+    FuzzEnd const end = read_end(one.job, status, log);
+    target.programs += end.executed;
+    target.coverage = std::max(target.coverage, end.features);
+    if (!end.refusal.empty()) {
+      throw CampaignError{one.job.target + ": " + end.refusal};
+    }
+    if (end.memory) {
+      ++target.memory_kills;
+    } else if (!end.input.empty()) {
+      ++(end.death == "HANG" ? target.time_outs : target.crashes);
+      fs::path const kept = folder_.artifacts() / (name_of_bytes(read_whole(end.input)) +
+                                                   fs::path{end.input}.extension().string());
+      move_whole(end.input, kept);
+      Job job = fresh_job(JobKind::kRecover, one.job.target);
+      job.input = kept.string();
+      job.death = end.death;
+      job.log = log;
+      pending_.push_front(job);
+    }
+    exchange_units(folder_, plan_);
+  }
+
+  /// The program that a worker was at when it died.
+  void recover_program(WorkerProcess const& one, std::string const& death, std::string const& log) {
+    std::uint64_t program = 0;
+    std::uint64_t programs = 0;
+    if (one.job.kind == JobKind::kRecover) {
+      try_again(one.job);
+      return;
+    }
+    if (!read_beat(one.job.work, program, programs)) {
+      throw CampaignError{"a worker died before its first program: " + death + ": " +
+                          last_line_of(log)};
+    }
+    state_.targets[one.job.target].programs += programs;
+    Job job = fresh_job(JobKind::kRecover, one.job.target);
+    job.program = program;
+    job.death = death;
+    job.log = log;
+    pending_.push_front(job);
+  }
+
+  /// What must not be lost is tried again, a few times.
+  void try_again(Job job) {
+    if (job.kind == JobKind::kRecover && ++job.lease < kMostTries) {
+      pending_.push_back(job);
+    }
+    if (stopping_ && job.kind == JobKind::kRun) {
+      pending_.push_back(job);  // for who resumes
+    }
+  }
+
+  void finish_merge(WorkerProcess const& one, int status, std::string const& log) {
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      throw CampaignError{one.job.target +
+                          ": the merge of its corpus failed: " + last_line_of(log)};
+    }
+    fs::path const corpus = folder_.corpus(one.job.target);
+    move_whole(corpus, folder_.before_merge(one.job.target));
+    move_whole(fs::path{one.job.work} / "merged", corpus);
+    remove_whole(folder_.before_merge(one.job.target));
+  }
+
+  /// A unit that holds in the plain build and not with sanitizers.
+  void finish_check(WorkerProcess const& one, int status, std::string const& log) {
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+      return;
+    }
+    std::istringstream units{one.job.input};
+    std::vector<std::string> paths;
+    for (std::string unit; std::getline(units, unit);) {
+      paths.push_back(unit);
+    }
+    if (paths.size() > 1) {  // which one was it
+      for (std::string const& path : paths) {
+        Job job = one.job;
+        job.input = path + "\n";
+        pending_.push_back(job);
+      }
+      return;
+    }
+    findings_.add(unit_finding(one.job, paths.front(), status, log));
+  }
+
+  // ---- Watching
+
+  void take_spool() {
+    for (fs::path const& path : entries_of(folder_.spool())) {
+      Finding const finding = parse_finding(read_whole(path), path.string());
+      if (finding.target == kCanaryTarget) {
+        canary_.add(finding);
+        ++state_.canaries;
+        canary_seen_ = true;
+      } else {
+        note_alias(bucket_name(finding.signature), findings_.add(finding));
+      }
+      remove_whole(path);
+    }
+  }
+
+  /// From now on a failure like `name` is counted as one of `bucket`.
+  void note_alias(std::string const& name, std::string const& bucket) {
+    auto const further = aliases_.find(bucket);
+    std::string const last = further == aliases_.end() ? bucket : further->second;
+    if (findings_.buckets().count(last) != 0 && aliases_.try_emplace(name, last).second) {
+      write_whole(folder_.aliases(), print_aliases(aliases_));
+    }
+  }
+
+  void watch_beats() {
+    double const now = seconds_now();
+    for (WorkerProcess& one : running_) {
+      std::uint64_t program = 0;
+      std::uint64_t programs = 0;
+      if (one.job.kind == JobKind::kRun && !one.is_fuzz_target &&
+          read_beat(one.job.work, program, programs) && programs != one.programs) {
+        one.programs = programs;
+        one.last_beat = now;
+      }
+      constexpr double kPatience = 120;  // of what has its own time limits
+      double const most = one.is_fuzz_target || one.job.kind != JobKind::kRun
+                              ? one.job.seconds + plan_.time_out + kPatience
+                              : plan_.time_out;
+      if (!one.timed_out && now - one.last_beat > most) {
+        one.timed_out = !one.is_fuzz_target && one.job.kind == JobKind::kRun;
+        kill(-one.process, SIGKILL);
+      }
+    }
+  }
+
+  /// The time is over: programs end by themselves; what goes on is ended.
+  void stop_workers() {
+    constexpr double kGrace = 10;
+    bool const interrupted = elapsed() < plan_.seconds;
+    if (stop_at_ == 0) {
+      stop_at_ = seconds_now() + kGrace;
+      for (WorkerProcess const& one : running_) {
+        if (interrupted || one.is_fuzz_target) {
+          kill(-one.process, SIGINT);
+        }
+      }
+    }
+    // A recovery in the last moment is worth its time.
+    bool const has_recovery = std::any_of(running_.begin(), running_.end(), [](auto const& one) {
+      return one.job.kind == JobKind::kRecover;
+    });
+    if (seconds_now() > stop_at_ + (has_recovery && !interrupted ? 60 : 0)) {
+      stopping_ = true;
+      for (WorkerProcess const& one : running_) {
+        kill(-one.process, SIGKILL);
+      }
+      return;
+    }
+    while (!interrupted && running_.size() < plan_.workers && !pending_.empty() &&
+           pending_.front().kind == JobKind::kRecover) {
+      Job const job = pending_.front();
+      pending_.pop_front();
+      start(job);
+    }
+  }
+
+  CampaignPlan const& plan_;
+  CampaignFolder folder_;
+  Findings findings_;
+  Findings canary_;
+  CampaignState state_;
+  std::set<std::uint64_t> transitions_;
+  Aliases aliases_;
+  std::deque<Job> pending_;
+  std::vector<WorkerProcess> running_;
+  std::deque<std::string> fresh_units_;  // that no sanitizer has seen
+  std::set<std::string> merged_;         // targets, in the round of merges that goes on
+  double started_ = 0;
+  double before_ = 0;  // elapsed before this supervisor
+  double next_view_ = 0;
+  double stop_at_ = 0;
+  bool stopping_ = false;  // workers are killed
+  bool canary_seen_ = false;
+  bool started_any_ = false;  // else there was no time left
+};
+
+}  // namespace
+
+CampaignResult run_campaign(CampaignPlan const& plan) {
+  return Supervisor{plan}.run();
+}
+
+}  // namespace holdfast::fuzz

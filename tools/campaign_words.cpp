@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/campaign_words.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <thread>
+
+#include "tools/values.hpp"
+#include "tools/words.hpp"
+
+namespace holdfast::tools {
+namespace {
+
+std::vector<std::string> split_targets(std::string const& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= text.size();) {
+    std::size_t const end = std::min(text.find(',', at), text.size());
+    names.push_back(text.substr(at, end - at));
+    check_known(
+        "--targets", "target", names.back(), {std::begin(kFuzzTargets), std::end(kFuzzTargets)});
+    at = end + 1;
+  }
+  return names;
+}
+
+}  // namespace
+
+void define_fuzz(CLI::App& command, CampaignWords& words) {
+  command.add_option("--for", words.budget, "How long in all, as 60s, 30m or 8h. Default: 60s")
+      ->type_name("TIME");
+  command.add_option("--workers", words.workers, "Processes. Default: one for each core")
+      ->type_name("N");
+  command
+      .add_option("--targets",
+                  words.targets,
+                  "swarm, fuzz_interleave, fuzz_trace_text, fuzz_entry_bytes. Default: those that "
+                  "are built")
+      ->type_name("A,B");
+  command.add_option("--dir", words.folder, "The campaign's folder. Default: campaign")
+      ->type_name("FOLDER");
+  command.add_flag("--resume", words.resume, "Go on with the campaign of the folder");
+  command
+      .add_option("--seed",
+                  words.seed,
+                  "A number or a git hash, as for run. Default: the commit that is checked out")
+      ->type_name("N|HASH");
+  command.add_option("--timeout", words.time_out, "Most time of one program. Default: 25s")
+      ->type_name("TIME");
+  command
+      .add_option(
+          "--sanitized",
+          words.sanitized,
+          "A build with sanitizers that runs new units again. Default: ../../asan/bin/holdfast "
+          "beside this program, if there")
+      ->type_name("PROGRAM");
+  command.add_option("--exchange", words.exchange, "A folder through which campaigns share units")
+      ->type_name("FOLDER");
+  command
+      .add_option(
+          "--merge-every", words.merge_every, "Time between merges of corpora. Default: 24h")
+      ->type_name("TIME");
+  command
+      .add_option("--collect", words.collect, "Merge this finished campaign into --dir. Repeatable")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--mutant", words.mutant, "Turn on a seeded bug of the library (see: list mutants)")
+      ->type_name("NAME");
+  command.add_flag("--mute-canary", words.mute_canary)->group("");  // for its own test
+}
+
+void define_gate(CLI::App& command, CampaignWords& words) {
+  command.add_option("--budget", words.budget, "Most time of all, as 90s, 5m or 1h. Default: 5m")
+      ->type_name("TIME");
+  command
+      .add_option("--seed",
+                  words.seed,
+                  "A number or a git hash, as for run. Default: the commit that is checked out")
+      ->type_name("N|HASH");
+  command.add_option("--corpus", words.corpus, "The traces that must hold. Default: corpus")
+      ->type_name("FOLDER");
+  command.add_option("--only", words.only, "This part only. Repeatable")
+      ->type_name("PART")
+      ->allow_extra_args(false);
+  command.add_option("--junit", words.junit, "Write the cases there, as JUnit XML")
+      ->type_name("FILE");
+  command
+      .add_option(
+          "--mutant", words.mutant, "Turn on a seeded bug of the library (see: list mutants)")
+      ->type_name("NAME");
+  command.add_flag("--mute-canary", words.mute_canary)->group("");  // for its own test
+}
+
+FuzzOptions read_fuzz(CLI::App const& command, CampaignWords const& words, bool json) {
+  FuzzOptions options{.workers = std::max(1U, std::thread::hardware_concurrency()),
+                      .collect = words.collect,
+                      .mutant = text_if_given(command, "--mutant", words.mutant),
+                      .sanitized = text_if_given(command, "--sanitized", words.sanitized),
+                      .exchange = text_if_given(command, "--exchange", words.exchange),
+                      .resume = words.resume,
+                      .mute_canary = words.mute_canary,
+                      .json = json};
+  if (was_given(command, "--dir")) {
+    options.folder = words.folder;
+  }
+  if (was_given(command, "--for")) {
+    options.seconds = read_duration("--for", words.budget);
+  }
+  if (was_given(command, "--workers")) {
+    options.workers =
+        static_cast<std::uint32_t>(read_count("--workers", words.workers, kMostThreads));
+  }
+  if (was_given(command, "--targets")) {
+    options.targets = split_targets(words.targets);
+  }
+  if (was_given(command, "--seed")) {
+    options.seed = read_seed(words.seed);
+  }
+  if (was_given(command, "--timeout")) {
+    options.time_out = read_duration("--timeout", words.time_out);
+  }
+  if (was_given(command, "--merge-every")) {
+    options.merge_every = read_duration("--merge-every", words.merge_every);
+  }
+  if (options.mutant) {
+    check_mutant("--mutant", *options.mutant);
+  }
+  return options;
+}
+
+GateOptions read_gate(CLI::App const& command, CampaignWords const& words, bool json) {
+  std::vector<std::string> const known = {
+      "canary", "corpus", "geometries", "forms", "mutants", "determinism", "exhaustive", "random"};
+  GateOptions options{.only = words.only,
+                      .junit = text_if_given(command, "--junit", words.junit),
+                      .mutant = text_if_given(command, "--mutant", words.mutant),
+                      .mute_canary = words.mute_canary,
+                      .json = json};
+  if (was_given(command, "--budget")) {
+    options.budget = read_duration("--budget", words.budget);
+  }
+  if (was_given(command, "--seed")) {
+    options.seed = read_seed(words.seed);
+  }
+  if (was_given(command, "--corpus")) {
+    options.corpus = words.corpus;
+  }
+  for (std::string const& part : options.only) {
+    check_known("--only", "part", part, known);
+  }
+  if (options.mutant) {
+    check_mutant("--mutant", *options.mutant);
+  }
+  return options;
+}
+
+}  // namespace holdfast::tools

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// holdfast fuzz: a campaign over all fuzz targets, and its workers.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "fuzz/campaign/libfuzzer.hpp"
+#include "fuzz/campaign/programs.hpp"
+#include "fuzz/campaign/report.hpp"
+#include "fuzz/campaign/supervisor.hpp"
+#include "fuzz/campaign/worker.hpp"
+#include "fuzz/files.hpp"
+#include "tools/commands.hpp"
+#include "tools/process.hpp"
+#include "tools/progress.hpp"
+#include "tools/report.hpp"
+#include "tools/setup.hpp"
+#include "tools/subprocess.hpp"
+#include "tools/values.hpp"
+
+namespace holdfast::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using model::InputError;
+
+/// Only one supervisor may have a folder.
+class Lock {
+ public:
+  explicit Lock(fs::path const& folder) {
+    fuzz::make_folder(folder);
+    constexpr mode_t kMode = 0644;
+    file_ = open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode);
+    if (file_ < 0) {
+      throw EnvironmentError{folder.string() +
+                             ": cannot be written: " + std::generic_category().message(errno)};
+    }
+    if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      close(file_);
+      throw EnvironmentError{folder.string() + ": another campaign runs there"};
+    }
+  }
+  ~Lock() { close(file_); }
+  Lock(Lock const&) = delete;
+  Lock& operator=(Lock const&) = delete;
+
+ private:
+  int file_;
+};
+
+std::string program_of(FuzzOptions const& options, std::string const& target) {
+  return beside(target + (options.mutant ? "-mutants" : ""));
+}
+
+/// The chosen targets; without a choice, those that are there.
+std::vector<fuzz::CampaignTarget> targets_of(FuzzOptions const& options) {
+  std::vector<fuzz::CampaignTarget> targets;
+  for (std::string const name : kFuzzTargets) {
+    bool const is_chosen =
+        std::find(options.targets.begin(), options.targets.end(), name) != options.targets.end();
+    if (!options.targets.empty() && !is_chosen) {
+      continue;
+    }
+    std::string program = name == fuzz::kSwarmTarget ? "" : program_of(options, name);
+    std::error_code error;
+    if (!program.empty() && !(fs::exists(program, error) && fuzz::is_driven(program))) {
+      if (is_chosen) {
+        throw EnvironmentError{program +
+                               ": the target is not built with libFuzzer; the preset "
+                               "fuzz does that"};
+      }
+      continue;
+    }
+    targets.push_back({.name = name, .program = std::move(program)});
+  }
+  return targets;
+}
+
+/// Replays new units with sanitizers, where such a build lies beside this one.
+std::string sanitized_program(FuzzOptions const& options) {
+  fs::path const program =
+      options.sanitized ? fs::path{*options.sanitized}
+                        : fs::path{beside("")}.parent_path().parent_path().parent_path() / "asan" /
+                              "bin" / (options.mutant ? "holdfast-mutants" : "holdfast");
+  std::error_code error;
+  if (fs::exists(program, error)) {
+    return program.string();
+  }
+  if (options.sanitized) {
+    throw EnvironmentError{program.string() + ": is not there"};
+  }
+  return "";
+}
+
+std::string reproduce_command(fuzz::Findings const& findings,
+                              std::string const& bucket,
+                              fuzz::Bucket const& known) {
+  std::string const path = findings.shortest_path(bucket).string();
+  std::vector<std::string> words = {invoked_name(), "replay", path};
+  if (!known.shortest.is_trace) {
+    words = {beside(known.first.target), path};
+  }
+  if (!known.first.mutant.empty()) {
+    words.insert(words.end(), {"--mutant", known.first.mutant});
+  }
+  return command_of(words);
+}
+
+/// What is written and printed at the end, and from time to time.
+struct Reports {
+  std::string json;
+  std::string html;
+};
+
+Reports reports_of(fs::path const& folder,
+                   fuzz::CampaignState const& state,
+                   fuzz::Findings const& findings,
+                   bool canary_reported) {
+  std::vector<std::uint64_t> const transitions =
+      fuzz::read_transitions(fuzz::CampaignFolder{folder}.coverage());
+  fuzz::ReportPlan const plan{.state = state,
+                              .findings = findings,
+                              .transitions = transitions,
+                              .canary_reported = canary_reported,
+                              .units = fuzz::count_units({folder}),
+                              .reproduce = [&](std::string const& name, fuzz::Bucket const& known) {
+                                return reproduce_command(findings, name, known);
+                              }};
+  Reports reports{.json = fuzz::report_json(plan), .html = fuzz::report_html(plan)};
+  fuzz::write_whole(folder / "report.json", reports.json);
+  fuzz::write_whole(folder / "report.html", reports.html);
+  return reports;
+}
+
+/// A table that is drawn over itself on a terminal; elsewhere a line a minute.
+class View {
+ public:
+  explicit View(double seconds) : seconds_{seconds}, is_terminal_{isatty(STDERR_FILENO) == 1} {}
+
+  void show(fuzz::CampaignState const& state, fuzz::Findings const& findings) {
+    std::uint64_t programs = 0;
+    for (auto const& [name, target] : state.targets) {
+      programs += target.programs;
+    }
+    std::string text =
+        fmt::format("{:.0f} of {:.0f} s: {} programs, {} transitions, {} units, {}\n",
+                    state.elapsed,
+                    seconds_,
+                    programs,
+                    state.history.empty() ? 0 : state.history.back().transitions,
+                    state.history.empty() ? 0 : state.history.back().units,
+                    counted(findings.buckets().size(), "finding"));
+    if (is_terminal_) {
+      for (auto const& [name, target] : state.targets) {
+        text += fmt::format(
+            "  {:<18} {:>10} programs  {:>7.0f} s  {} crashes, {} time-outs, {} "
+            "memory kills\n",
+            name,
+            target.programs,
+            target.seconds,
+            target.crashes,
+            target.time_outs,
+            target.memory_kills);
+      }
+      for (auto const& [name, bucket] : findings.buckets()) {
+        text += fmt::format("  {:<10} {} ({} times)\n",
+                            fuzz::name_of(bucket.state),
+                            fuzz::describe(bucket.first.signature),
+                            bucket.count);
+      }
+      draw(text);
+    } else if (state.elapsed >= next_) {
+      constexpr double kEvery = 60;
+      next_ = state.elapsed + kEvery;
+      complain(text.substr(0, text.size() - 1));
+    }
+  }
+
+ private:
+  void draw(std::string const& text) {
+    // Up over the last table, each line new, the rest of the screen cleared.
+    std::string out = lines_ == 0 ? "" : fmt::format("\x1b[{}A", lines_);
+    for (char const letter : text) {
+      out += letter == '\n' ? "\x1b[K\n" : std::string(1, letter);
+    }
+    out += "\x1b[J";
+    lines_ = std::count(text.begin(), text.end(), '\n');
+    if (write(STDERR_FILENO, out.data(), out.size()) < 0) {
+      is_terminal_ = false;
+    }
+  }
+
+  double seconds_;
+  bool is_terminal_;
+  double next_ = 60;
+  std::ptrdiff_t lines_ = 0;
+};
+
+std::string summary(fs::path const& folder,
+                    fuzz::CampaignState const& state,
+                    fuzz::Findings const& findings,
+                    bool canary_reported) {
+  std::string text;
+  for (auto const& [name, target] : state.targets) {
+    text +=
+        fmt::format("{:<18} {} programs in {:.0f} s, {} crashes, {} time-outs, {} memory kills\n",
+                    name,
+                    target.programs,
+                    target.seconds,
+                    target.crashes,
+                    target.time_outs,
+                    target.memory_kills);
+  }
+  text += fmt::format("{}, {} transitions, {}, canary {}\nreport {}\n",
+                      counted(fuzz::count_units({folder}), "unit"),
+                      state.history.empty() ? 0 : state.history.back().transitions,
+                      counted(findings.buckets().size(), "finding"),
+                      canary_reported ? "reported" : "NOT REPORTED",
+                      (folder / "report.html").string());
+  for (auto const& [name, bucket] : findings.buckets()) {
+    text += fmt::format("\n{} ({}, {} times): {}\n",
+                        fuzz::describe(bucket.first.signature),
+                        fuzz::name_of(bucket.state),
+                        bucket.count,
+                        bucket.first.text) +
+            reproduce_with(reproduce_command(findings, name, bucket));
+  }
+  return text;
+}
+
+int finish(FuzzOptions const& options, fuzz::CampaignResult const& result) {
+  fs::path const folder = options.folder;
+  fuzz::Findings const findings{fuzz::CampaignFolder{folder}.findings()};
+  Reports const reports = reports_of(folder, result.state, findings, result.canary_reported);
+  print(options.json ? reports.json
+                     : summary(folder, result.state, findings, result.canary_reported));
+  bool const has_open =
+      std::any_of(findings.buckets().begin(), findings.buckets().end(), [](auto const& named) {
+        return named.second.state != fuzz::Lifecycle::kFixed;
+      });
+  return has_open || !result.canary_reported ? kExitViolation : kExitHeld;
+}
+
+}  // namespace
+
+int execute(FuzzOptions const& options) {
+  if (!options.collect.empty()) {
+    return finish(
+        options,
+        fuzz::collect_campaigns({options.collect.begin(), options.collect.end()}, options.folder));
+  }
+  std::optional<std::string> const commit = commit_here();
+  Lock const lock{options.folder};
+  catch_interrupts();
+  View view{options.seconds};
+  constexpr double kReportEvery = 60;
+  double next_report = kReportEvery;
+  fuzz::CampaignPlan const plan{
+      .folder = fs::absolute(options.folder),
+      .seconds = options.seconds,
+      .workers = options.workers,
+      .targets = targets_of(options),
+      .seed = options.seed ? *options.seed
+              : commit     ? read_seed(*commit)
+                           : kDefaultSeed,
+      .commit = commit.value_or(""),
+      .mutant = options.mutant.value_or(""),
+      .resume = options.resume,
+      .time_out = options.time_out,
+      .worker = beside(options.mutant ? "holdfast-mutants" : "holdfast"),
+      .sanitized = sanitized_program(options),
+      .exchange = options.exchange ? fs::absolute(*options.exchange).string() : "",
+      .merge_every = options.merge_every,
+      .mute_canary = options.mute_canary,
+      .should_stop = was_interrupted,
+      .on_view = [&](fuzz::CampaignState const& state, fuzz::Findings const& findings) {
+        view.show(state, findings);
+        if (state.elapsed >= next_report) {
+          next_report = state.elapsed + kReportEvery;
+          reports_of(options.folder, state, findings, state.canaries != 0);
+        }
+      }};
+  turn_on_mutant(options.mutant);
+  return finish(options, fuzz::run_campaign(plan));
+}
+
+int execute(FuzzWorkerOptions const& options) {
+  fuzz::Job const job = fuzz::parse_job(fuzz::read_whole(options.path), options.path);
+  if (!job.mutant.empty()) {
+    turn_on_mutant(job.mutant);
+  }
+  catch_interrupts();
+  fuzz::run_job(job, was_interrupted);
+  return kExitHeld;
+}
+
+}  // namespace holdfast::tools

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/words.hpp"
+
+#include <algorithm>
+
+#include "fuzz/mutants.hpp"
+#include "models/geometry/nearest.hpp"
+#include "models/input_error.hpp"
+
+namespace holdfast::tools {
+
+using model::InputError;
+
+bool was_given(CLI::App const& command, std::string const& option) {
+  return command.count(option) != 0;
+}
+
+std::optional<std::string> text_if_given(CLI::App const& command,
+                                         std::string const& option,
+                                         std::string const& text) {
+  return was_given(command, option) ? std::optional{text} : std::nullopt;
+}
+
+void check_known(std::string const& option,
+                 std::string const& what,
+                 std::string const& word,
+                 std::vector<std::string> const& known) {
+  if (std::find(known.begin(), known.end(), word) == known.end()) {
+    std::string line =
+        option + ": unknown " + what + " '" + word + "'" + model::did_you_mean(word, known);
+    for (std::string const& name : known) {
+      line += (&name == known.data() ? "; known: " : ", ") + name;
+    }
+    throw InputError{line};
+  }
+}
+
+void check_mutant(std::string const& option, std::string const& name) {
+  std::vector<std::string> known;
+  for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
+    known.emplace_back(info.name);
+  }
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    throw InputError{option + ": unknown mutant '" + name + "'" + model::did_you_mean(name, known) +
+                     "; see holdfast list mutants"};
+  }
+}
+
+}  // namespace holdfast::tools
