@@ -53,6 +53,10 @@ void define_fuzz(CLI::App& command, CampaignWords& words) {
           "A build with sanitizers that runs new units again. Default: ../../asan/bin/holdfast "
           "beside this program, if there")
       ->type_name("PROGRAM");
+  command
+      .add_option(
+          "--seeds", words.seeds, "A folder of inputs to begin with, in a folder for each target")
+      ->type_name("FOLDER");
   command.add_option("--exchange", words.exchange, "A folder through which campaigns share units")
       ->type_name("FOLDER");
   command
@@ -97,6 +101,7 @@ FuzzOptions read_fuzz(CLI::App const& command, CampaignWords const& words, bool 
                       .collect = words.collect,
                       .mutant = text_if_given(command, "--mutant", words.mutant),
                       .sanitized = text_if_given(command, "--sanitized", words.sanitized),
+                      .seeds = text_if_given(command, "--seeds", words.seeds),
                       .exchange = text_if_given(command, "--exchange", words.exchange),
                       .resume = words.resume,
                       .mute_canary = words.mute_canary,

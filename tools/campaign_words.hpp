@@ -23,6 +23,7 @@ struct CampaignWords {
   std::string mutant;
   std::string sanitized;
   std::string seed;
+  std::string seeds;
   std::string targets;
   std::string time_out;
   std::string workers;

@@ -98,6 +98,14 @@ std::string sanitized_program(FuzzOptions const& options) {
   return "";
 }
 
+std::string seeds_folder(FuzzOptions const& options) {
+  std::error_code error;
+  if (options.seeds && !fs::is_directory(*options.seeds, error)) {
+    throw InputError{*options.seeds + ": cannot be read: it is no folder"};
+  }
+  return options.seeds ? fs::absolute(*options.seeds).string() : "";
+}
+
 std::string reproduce_command(fuzz::Findings const& findings,
                               std::string const& bucket,
                               fuzz::Bucket const& known) {
@@ -275,6 +283,7 @@ int execute(FuzzOptions const& options) {
       .time_out = options.time_out,
       .worker = beside(options.mutant ? "holdfast-mutants" : "holdfast"),
       .sanitized = sanitized_program(options),
+      .seeds = seeds_folder(options),
       .exchange = options.exchange ? fs::absolute(*options.exchange).string() : "",
       .merge_every = options.merge_every,
       .mute_canary = options.mute_canary,

@@ -69,6 +69,7 @@ struct FuzzOptions {
   std::optional<std::uint64_t> seed;
   std::optional<std::string> mutant;
   std::optional<std::string> sanitized;
+  std::optional<std::string> seeds;
   std::optional<std::string> exchange;
   double time_out = kDefaultTimeOut;
   double merge_every = kDefaultMergeEvery;

@@ -21,7 +21,10 @@ Findings open_findings(fs::path const& path) {
   return Findings{path};
 }
 
-void open_corpus(CampaignFolder const& folder, std::string const& target, bool is_own) {
+void open_corpus(CampaignFolder const& folder,
+                 std::string const& target,
+                 bool is_own,
+                 std::string const& seeds) {
   fs::path const corpus = folder.corpus(target);
   std::error_code error;
   if (!fs::exists(corpus, error) && fs::exists(folder.before_merge(target), error)) {
@@ -32,6 +35,9 @@ void open_corpus(CampaignFolder const& folder, std::string const& target, bool i
     make_folder(corpus);
   }
   remove_unfinished(corpus);
+  if (!seeds.empty() && fs::exists(fs::path{seeds} / target, error)) {
+    copy_units(fs::path{seeds} / target, corpus);
+  }
   for (fs::path const& unit : entries_of(corpus)) {
     std::string const bytes = read_whole(unit);
     if (is_own && (bytes.empty() || static_cast<std::uint8_t>(bytes[0]) != kProgramMagic ||

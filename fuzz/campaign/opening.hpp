@@ -11,9 +11,12 @@ namespace holdfast::fuzz {
 /// Buckets as they are on disk, without what was not finished.
 [[nodiscard]] Findings open_findings(std::filesystem::path const& path);
 
-/// Makes a corpus ready. It must be readable, and units of our own programs. A merge that was killed
+/// Makes a corpus ready, with what is in the target's folder of seeds, if any. It must be readable, and units of our own programs. A merge that was killed
 /// between its two renames is undone. Throws model::InputError and FileError.
-void open_corpus(CampaignFolder const& folder, std::string const& target, bool is_own);
+void open_corpus(CampaignFolder const& folder,
+                 std::string const& target,
+                 bool is_own,
+                 std::string const& seeds);
 
 /// Runs the reproducers again: which failures of former campaigns are still there. The calling
 /// process must have one thread.

@@ -54,7 +54,7 @@ class Supervisor {
   CampaignResult run() {
     open_state();
     for (CampaignTarget const& target : plan_.targets) {
-      open_corpus(folder_, target.name, target.program.empty());
+      open_corpus(folder_, target.name, target.program.empty(), plan_.seeds);
     }
     findings_.age();
     replay_known(findings_);
@@ -407,7 +407,7 @@ class Supervisor {
     FuzzEnd const end = read_end(one.job, status, log);
     target.programs += end.executed;
     target.coverage = std::max(target.coverage, end.features);
-    if (!end.refusal.empty()) {
+    if (!end.refusal.empty() && !is_stopping()) {  // it was interrupted before it began
       throw CampaignError{one.job.target + ": " + end.refusal};
     }
     if (end.memory) {
@@ -458,6 +458,9 @@ class Supervisor {
 
   void finish_merge(WorkerProcess const& one, int status, std::string const& log) {
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      if (is_stopping()) {
+        return;  // it was interrupted; the corpus is as it was
+      }
       throw CampaignError{one.job.target +
                           ": the merge of its corpus failed: " + last_line_of(log)};
     }
@@ -534,11 +537,13 @@ class Supervisor {
     }
   }
 
+  [[nodiscard]] bool is_stopping() const { return stop_at_ != 0; }
+
   /// The time is over: programs end by themselves; what goes on is ended.
   void stop_workers() {
     constexpr double kGrace = 10;
     bool const interrupted = elapsed() < plan_.seconds;
-    if (stop_at_ == 0) {
+    if (!is_stopping()) {
       stop_at_ = seconds_now() + kGrace;
       for (WorkerProcess const& one : running_) {
         if (interrupted || one.is_fuzz_target) {

@@ -32,6 +32,7 @@ struct CampaignPlan {
   double time_out = 25;   ///< seconds without a program that ends
   std::string worker;     ///< program of a worker; its words are: fuzz-worker JOB
   std::string sanitized;  ///< program that replays new units with sanitizers; "" for none
+  std::string seeds;      ///< folder of inputs to begin with, by target; "" for none
   std::string exchange;   ///< folder of units that campaigns share; "" for none
   double merge_every = 24.0 * 3600;  ///< seconds between merges of corpora
   bool mute_canary = false;          ///< for the test of the canary

@@ -153,12 +153,17 @@ class Worker {
       ++result_.met[known->second];
       return;
     }
-    Minimized const small = made_small(runner.geometry(), runner.ops(), false);
-    std::string const bucket = small.failed && !small.died
-                                   ? hand_over_program(small.geometry, small.ops)
-                                   : hand_over_program(runner.geometry(), runner.ops());
+    std::string const bucket = hand_over_small(runner.geometry(), runner.ops());
     aliases_[raw] = bucket;
     result_.aliases[raw] = bucket;
+  }
+
+  /// Makes a program small that fails here, and hands it over; returns its bucket.
+  std::string hand_over_small(model::Geometry const& geometry,
+                              std::vector<model::AnyOp> const& ops) {
+    Minimized const small = made_small(geometry, ops, false);
+    return small.failed && !small.died ? hand_over_program(small.geometry, small.ops)
+                                       : hand_over_program(geometry, ops);
   }
 
   [[nodiscard]] Minimized made_small(model::Geometry const& geometry,
@@ -204,7 +209,7 @@ class Worker {
   void recover() {
     Recovered const recovered = fuzz::recover(job_);
     if (recovered.lives) {  // it breaks a statement and does not die of it
-      static_cast<void>(hand_over_program(recovered.geometry, recovered.ops));
+      static_cast<void>(hand_over_small(recovered.geometry, recovered.ops));
     } else {
       static_cast<void>(hand_over(recovered.finding));
     }

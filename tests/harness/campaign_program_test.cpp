@@ -203,6 +203,14 @@ TEST_F(Campaign, SharesUnits) {
   EXPECT_GE(files_below("b/corpus/swarm").size(), count);
 }
 
+TEST_F(Campaign, BeginsWithSeeds) {
+  ASSERT_EQ(shell(kFuzz + std::string{"--for 1s --dir a"}).code, 0);
+  std::size_t const count = files_below("a/corpus/swarm").size();
+  ASSERT_EQ(shell("holdfast fuzz --seed 2 --targets swarm --for 1s --dir b --seeds a/corpus").code,
+            0);
+  EXPECT_GE(files_below("b/corpus/swarm").size(), count);
+}
+
 TEST_F(Campaign, RefusesInOneLine) {
   expect_refusal(2, "holdfast fuzz --workers 0", "--workers: '0'");
   expect_refusal(2, "holdfast fuzz --for 8d", "--for: '8d' is no duration");
@@ -213,6 +221,7 @@ TEST_F(Campaign, RefusesInOneLine) {
                  "/holdfast' . && ./holdfast fuzz --targets fuzz_interleave",
                  "fuzz_interleave: the target is not built with libFuzzer");
   expect_refusal(3, "holdfast fuzz --dir /dev/null/x", "/dev/null/x: cannot be made");
+  expect_refusal(2, "holdfast fuzz --seeds nowhere", "nowhere: cannot be read");
   expect_refusal(2, "holdfast fuzz-worker", "fuzz-worker needs a job");
   EXPECT_EQ(shell("holdfast --help").out.find("fuzz-worker"), std::string::npos);
 }
