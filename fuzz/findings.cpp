@@ -122,6 +122,27 @@ auto read_json(std::string_view text, std::string const& origin, Read const& rea
   }
 }
 
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+/// Bytes that are no text, for JSON.
+std::string hex_of(std::string_view bytes) {
+  std::string text;
+  for (char const byte : bytes) {
+    auto const code = static_cast<unsigned char>(byte);
+    text += kHexDigits[code >> 4U];
+    text += kHexDigits[code & 0xFU];
+  }
+  return text;
+}
+
+std::string bytes_of(std::string_view hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes += static_cast<char>(kHexDigits.find(hex[i]) * 16 + kHexDigits.find(hex[i + 1]));
+  }
+  return bytes;
+}
+
 bool is_shorter(Reproducer const& one, Reproducer const& other) {
   return std::pair{one.operations, one.bytes.size()} <
          std::pair{other.operations, other.bytes.size()};
@@ -145,7 +166,7 @@ Lifecycle worse(Lifecycle one, Lifecycle other) {
 }
 
 bool is_of_sanitizer(std::string_view function) {
-  constexpr std::array<std::string_view, 16> kBegins = {"__asan",
+  constexpr std::array<std::string_view, 18> kBegins = {"__asan",
                                                         "__ubsan",
                                                         "__tsan",
                                                         "__sanitizer",
@@ -159,6 +180,8 @@ bool is_of_sanitizer(std::string_view function) {
                                                         "abort",
                                                         "__GI_",
                                                         "std::terminate",
+                                                        "__pthread_kill",
+                                                        "holdfast::fuzz::report_finding",
                                                         "malloc",
                                                         "free"};
   return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) {
@@ -287,7 +310,9 @@ std::vector<std::string> frames_of(std::string_view report) {
 
 std::string print_finding(Finding const& finding) {
   Json json = json_of(finding);
-  json["trace"] = finding.reproducer.bytes;
+  bool const is_trace = finding.reproducer.is_trace;
+  json["trace"] = is_trace ? Json(finding.reproducer.bytes) : Json();
+  json["bytes"] = is_trace ? Json() : Json(hex_of(finding.reproducer.bytes));
   json["seconds"] = finding.reproducer.seconds;
   return text_of(json);
 }
@@ -295,7 +320,10 @@ std::string print_finding(Finding const& finding) {
 Finding parse_finding(std::string_view text, std::string const& origin) {
   return read_json(text, origin, [&](Json const& json) {
     Finding finding = finding_from(json);
-    finding.reproducer = {.bytes = json.at("trace").get<std::string>(),
+    bool const is_trace = json.at("bytes").is_null();
+    finding.reproducer = {.bytes = is_trace ? json.at("trace").get<std::string>()
+                                            : bytes_of(json.at("bytes").get<std::string>()),
+                          .is_trace = is_trace,
                           .seconds = json.at("seconds").get<double>()};
     finding.reproducer.operations = measure(finding.reproducer, origin);
     return finding;

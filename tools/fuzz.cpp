@@ -110,12 +110,18 @@ std::string reproduce_command(fuzz::Findings const& findings,
                               std::string const& bucket,
                               fuzz::Bucket const& known) {
   std::string const path = findings.shortest_path(bucket).string();
-  std::vector<std::string> words = {invoked_name(), "replay", path};
+  std::string const& mutant = known.first.mutant;
   if (!known.shortest.is_trace) {
-    words = {beside(known.first.target), path};
+    std::vector<std::string> words = {
+        beside(known.first.target + (mutant.empty() ? "" : "-mutants")), path};
+    if (!mutant.empty()) {
+      words.push_back("--mutant=" + mutant);
+    }
+    return command_of(words);
   }
-  if (!known.first.mutant.empty()) {
-    words.insert(words.end(), {"--mutant", known.first.mutant});
+  std::vector<std::string> words = {invoked_name(), "replay", path};
+  if (!mutant.empty()) {
+    words.insert(words.end(), {"--mutant", mutant});
   }
   return command_of(words);
 }

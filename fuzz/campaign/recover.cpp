@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "fuzz/campaign/programs.hpp"
@@ -74,21 +75,24 @@ std::optional<Program> program_of(Job const& job) {
   }
 }
 
-/// The last line of a log that says something of the failure itself.
+/// The last line of a log that says something of the failure itself. Before libFuzzer's word of a
+/// signal stands what the target said.
 std::string last_words(std::string const& log) {
+  constexpr std::size_t kLongest = 200;
   std::string words;
-  for (std::size_t at = 0; at < log.size();) {
-    std::size_t const end = std::min(log.find('\n', at), log.size());
-    std::string const line = log.substr(at, end - at);
+  std::string before;
+  std::istringstream lines{log};
+  for (std::string line; std::getline(lines, line);) {
+    bool const is_signal = line.find("ERROR: libFuzzer: deadly signal") != std::string::npos;
     bool const tells = line.find("ERROR: ") != std::string::npos ||
                        line.find("runtime error: ") != std::string::npos ||
                        line.find("contract broken") != std::string::npos;
     if (tells) {
-      words = line.substr(0, 200);
+      words = is_signal && !before.empty() ? before : line;
     }
-    at = end + 1;
+    before = line.empty() || line.front() == '#' ? before : line;
   }
-  return words;
+  return words.substr(0, kLongest);
 }
 
 std::string id_of(Job const& job, std::string const& death) {

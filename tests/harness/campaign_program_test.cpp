@@ -118,6 +118,7 @@ TEST_F(Campaign, WhatWasHandedOverIsNotForgotten) {
   fs::path const bucket = *fs::directory_iterator{path("c/findings")};
   Json finding = Json::parse(content_of(bucket / "finding.json"));
   finding["trace"] = content_of(bucket / "shortest.trace");
+  finding["bytes"] = nullptr;
   finding["seconds"] = 0.5;
   write("c/spool/x.json", finding.dump());
   fs::remove_all(path("c/findings"));

@@ -77,6 +77,20 @@ TEST_F(FindingsFolder, OneBucketForEachSignatureKeepsShortestAndFastest) {
   EXPECT_EQ(bucket.first.seed, 7U);
 }
 
+TEST_F(FindingsFolder, OneCauseIsOneBucket) {
+  Findings findings{folder_ / "f"};
+  Finding one = finding("LEN", 3, 0.5);
+  Finding two = finding("PROV", 1, 0.1);
+  one.cause = two.cause = "IMMUT-snapshot";
+  EXPECT_EQ(findings.add(one), "LEN-append");
+  EXPECT_EQ(findings.add(two), "LEN-append");
+  EXPECT_EQ(findings.add(finding("PROV", 1, 0.1)), "PROV-append") << "its cause is not known";
+  Findings const read{folder_ / "f"};
+  EXPECT_EQ(read.buckets().size(), 2U);
+  EXPECT_EQ(read.buckets().at("LEN-append").count, 2U);
+  EXPECT_EQ(read.buckets().at("LEN-append").shortest.bytes, trace_of(3)) << "it shows LEN";
+}
+
 TEST_F(FindingsFolder, LivesThroughCampaigns) {
   Findings findings{folder_ / "f"};
   auto const state = [&] { return Findings{folder_ / "f"}.buckets().at("LEN-append").state; };
@@ -166,6 +180,12 @@ TEST(FindingText, PassesThroughItsFile) {
   EXPECT_EQ(after.reproducer.operations, 4U);
   EXPECT_EQ(fuzz::print_finding(after), fuzz::print_finding(before));
   EXPECT_THROW(static_cast<void>(fuzz::parse_finding("{}", "x")), model::InputError);
+  Finding raw = before;
+  raw.reproducer = {.bytes = std::string{"\xF5\0\xFF\n", 4}, .is_trace = false, .operations = 4};
+  Finding const read = fuzz::parse_finding(fuzz::print_finding(raw), "x");
+  EXPECT_EQ(read.reproducer.bytes, raw.reproducer.bytes);
+  EXPECT_FALSE(read.reproducer.is_trace);
+  EXPECT_EQ(read.reproducer.operations, 4U);
 }
 
 TEST(SignatureText, TakesTheFirstStatementThatBroke) {
