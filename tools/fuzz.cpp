@@ -138,9 +138,12 @@ Reports reports_of(fs::path const& folder,
                    bool canary_reported) {
   std::vector<std::uint64_t> const transitions =
       fuzz::read_transitions(fuzz::CampaignFolder{folder}.coverage());
+  model::Coverage const coverage =
+      fuzz::coverage_of_units(fuzz::CampaignFolder{folder}.corpus(fuzz::kSwarmTarget));
   fuzz::ReportPlan const plan{.state = state,
                               .findings = findings,
                               .transitions = transitions,
+                              .coverage = coverage,
                               .canary_reported = canary_reported,
                               .units = fuzz::count_units({folder}),
                               .reproduce = [&](std::string const& name, fuzz::Bucket const& known) {

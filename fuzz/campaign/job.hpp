@@ -45,11 +45,12 @@ inline constexpr char const* kSwarmTarget = "swarm";
 inline constexpr char const* kCanaryTarget = "canary";
 
 enum class JobKind : std::uint8_t {
-  kRun,      ///< random programs for some seconds
-  kCanary,   ///< programs that fail on schedule
-  kRecover,  ///< what killed a worker: is it a failure, and how small does it get
-  kCheck,    ///< new units, run again by a program with sanitizers
-  kMerge,    ///< of the corpus of a fuzz target, to as few units as cover the same
+  kRun,       ///< random programs for some seconds
+  kCanary,    ///< programs that fail on schedule
+  kRecover,   ///< what killed a worker: is it a failure, and how small does it get
+  kCheck,     ///< new units, run again by a program with sanitizers
+  kFrontier,  ///< programs that take an operation where it was never taken
+  kMerge,     ///< of the corpus of a fuzz target, to as few units as cover the same
 };
 
 struct Job {

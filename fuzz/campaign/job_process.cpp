@@ -34,10 +34,8 @@ std::vector<std::string> job_words(CampaignPlan const& plan, Job const& job, boo
   if (job.kind == JobKind::kCheck) {
     is_of_others = true;
     std::vector<std::string> words = {plan.sanitized, "replay", "--json"};
-    std::istringstream units{job.input};
-    for (std::string unit; std::getline(units, unit);) {
-      words.push_back(unit);
-    }
+    std::vector<std::string> const units = units_of(job);
+    words.insert(words.end(), units.begin(), units.end());
     return words;
   }
   if (job.kind == JobKind::kRun && is_of_libfuzzer) {
@@ -45,6 +43,15 @@ std::vector<std::string> job_words(CampaignPlan const& plan, Job const& job, boo
     return fuzz_words(target->program, job, plan.time_out);
   }
   return {plan.worker, "fuzz-worker", (fs::path{job.work} / "job.json").string()};
+}
+
+std::vector<std::string> units_of(Job const& job) {
+  std::istringstream lines{job.input};
+  std::vector<std::string> units;
+  for (std::string unit; std::getline(lines, unit);) {
+    units.push_back(unit);
+  }
+  return units;
 }
 
 Finding unit_finding(Job const& job, std::string const& unit, int status, std::string const& log) {
@@ -71,6 +78,10 @@ std::string last_line_of(std::string const& log) {
   }
   constexpr std::string_view kName = "holdfast: ";
   return last.rfind(kName, 0) == 0 ? last.substr(kName.size()) : last;
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 std::int64_t unix_seconds() {

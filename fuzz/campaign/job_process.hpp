@@ -15,6 +15,9 @@ namespace holdfast::fuzz {
                                                  Job const& job,
                                                  bool& is_of_others);
 
+/// Paths of the units of a kCheck job.
+[[nodiscard]] std::vector<std::string> units_of(Job const& job);
+
 /// A unit that holds here and failed in the build with sanitizers.
 [[nodiscard]] Finding unit_finding(Job const& job,
                                    std::string const& unit,
@@ -23,6 +26,9 @@ namespace holdfast::fuzz {
 
 /// The last line of a log, without the program's own name.
 [[nodiscard]] std::string last_line_of(std::string const& log);
+
+/// Seconds since some moment.
+[[nodiscard]] double seconds_now();
 
 /// Seconds since 1970.
 [[nodiscard]] std::int64_t unix_seconds();

@@ -65,6 +65,13 @@ void replay_known(Findings& findings) {
   }
 }
 
+void take_merged(CampaignFolder const& folder, Job const& job) {
+  fs::path const corpus = folder.corpus(job.target);
+  move_whole(corpus, folder.before_merge(job.target));
+  move_whole(fs::path{job.work} / "merged", corpus);
+  remove_whole(folder.before_merge(job.target));
+}
+
 void exchange_units(CampaignFolder const& folder, CampaignPlan const& plan) {
   if (plan.exchange.empty()) {
     return;

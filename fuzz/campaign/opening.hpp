@@ -22,6 +22,9 @@ void open_corpus(CampaignFolder const& folder,
 /// process must have one thread.
 void replay_known(Findings& findings);
 
+/// The merged corpus that a job has made takes the corpus's place.
+void take_merged(CampaignFolder const& folder, Job const& job);
+
 /// Units go to and come from the folder that campaigns share.
 void exchange_units(CampaignFolder const& folder, CampaignPlan const& plan);
 

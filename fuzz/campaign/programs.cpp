@@ -5,7 +5,9 @@
 #include <system_error>
 #include <utility>
 
+#include "fuzz/codec.hpp"
 #include "fuzz/files.hpp"
+#include "fuzz/frontier.hpp"
 #include "fuzz/run.hpp"
 #include "models/input_error.hpp"
 
@@ -39,7 +41,30 @@ Runner& Programs::runner(std::uint64_t index) {
 }
 
 std::uint64_t transition_key(model::Transition const& transition) noexcept {
-  return (transition.from.key() * kMostKinds + transition.op) * kMostKinds + transition.outcome;
+  return transition_key(model::CoverageEdge{
+      .from = transition.from.key(), .op = transition.op, .outcome = transition.outcome});
+}
+
+std::uint64_t transition_key(model::CoverageEdge const& edge) noexcept {
+  return (edge.from * kMostKinds + edge.op) * kMostKinds + edge.outcome;
+}
+
+model::Coverage coverage_of_units(std::filesystem::path const& folder) {
+  model::Coverage coverage;
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) {
+    return coverage;
+  }
+  std::vector<model::Trace> programs;
+  for (std::filesystem::path const& unit : entries_of(folder)) {
+    try {
+      programs.push_back(load_program(unit.string()));
+    } catch (model::InputError const&) {
+      continue;  // one of another target's
+    }
+  }
+  static_cast<void>(replay_for_coverage(programs, coverage));
+  return coverage;
 }
 
 std::string transition_text(std::uint64_t key) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fuzz/runner.hpp"
-#include "models/lineage/abstract_state.hpp"
+#include "models/lineage/coverage.hpp"
 
 namespace holdfast::fuzz {
 
@@ -34,8 +34,13 @@ class Programs {
 
 /// Stands for state, operation and outcome.
 [[nodiscard]] std::uint64_t transition_key(model::Transition const& transition) noexcept;
+[[nodiscard]] std::uint64_t transition_key(model::CoverageEdge const& edge) noexcept;
 /// "append -> ok in: at rest, page edge".
 [[nodiscard]] std::string transition_text(std::uint64_t key);
+
+/// What the units of a folder see; none when there is no such folder. Units that are no programs are
+/// left out.
+[[nodiscard]] model::Coverage coverage_of_units(std::filesystem::path const& folder);
 
 /// The transitions that a campaign has taken, in order; none when there is no such file. Throws
 /// model::InputError.

@@ -182,6 +182,27 @@ std::string transitions_html(std::vector<std::uint64_t> const& transitions) {
   return text + "</pre></details>\n";
 }
 
+/// "append in: at rest, page edge".
+std::string unseen_text(model::UnseenEdge const& edge) {
+  return std::string{model::AllOps::kNames[edge.op]} +
+         " in: " + model::text_of(model::AbstractState::from_key(edge.from));
+}
+
+std::string unseen_html(model::Coverage const& coverage) {
+  std::vector<model::UnseenEdge> const unseen = coverage.unseen();
+  std::string text = fmt::format(
+      "<p>{} states and {} transitions are in the units of the swarm. In {} of these states an "
+      "operation was never taken that was taken in others like it.</p>\n"
+      "<details><summary>never taken, the nearest first</summary><pre>\n",
+      coverage.state_count(),
+      coverage.edge_count(),
+      unseen.size());
+  for (model::UnseenEdge const& edge : unseen) {
+    text += html_text(unseen_text(edge)) + "\n";
+  }
+  return text + "</pre></details>\n";
+}
+
 }  // namespace
 
 std::string report_json(ReportPlan const& plan) {
@@ -219,6 +240,10 @@ std::string report_json(ReportPlan const& plan) {
                        {"units", point.units},
                        {"findings", point.findings}});
   }
+  Json unseen = Json::array();
+  for (model::UnseenEdge const& edge : plan.coverage.unseen()) {
+    unseen.push_back(unseen_text(edge));
+  }
   Json const json = {{"seconds", state.elapsed},
                      {"seed", state.seed},
                      {"commit", state.commit},
@@ -227,6 +252,8 @@ std::string report_json(ReportPlan const& plan) {
                      {"canary_reported", plan.canary_reported},
                      {"units", plan.units},
                      {"transitions", plan.transitions.size()},
+                     {"states", plan.coverage.state_count()},
+                     {"unseen", unseen},
                      {"targets", targets},
                      {"findings", findings},
                      {"history", history}};
@@ -267,7 +294,7 @@ std::string report_html(ReportPlan const& plan) {
          "<h2>Findings over time</h2>\n" + plot(state.history, findings) +
          "<h2>Programs over time</h2>\n" + plot(state.history, programs) +
          "<h2>Transitions</h2>\n<p>State, operation and outcome of what was run.</p>\n" +
-         transitions_html(plan.transitions) + "</body>\n</html>\n";
+         transitions_html(plan.transitions) + unseen_html(plan.coverage) + "</body>\n</html>\n";
 }
 
 }  // namespace holdfast::fuzz

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fuzz/campaign/supervisor.hpp"
+#include "models/lineage/coverage.hpp"
 
 namespace holdfast::fuzz {
 
@@ -13,6 +14,8 @@ struct ReportPlan {
   CampaignState const& state;
   Findings const& findings;
   std::vector<std::uint64_t> const& transitions;
+  /// What the units of our own programs see.
+  model::Coverage const& coverage;
   bool canary_reported = false;
   std::uint64_t units = 0;
   /// The command that shows a bucket again.

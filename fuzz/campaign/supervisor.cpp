@@ -9,11 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <deque>
 #include <set>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -31,17 +29,12 @@ namespace holdfast::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 using model::InputError;
 
 constexpr int kExitOfMemory = 3;         // of a worker; it says so
 constexpr std::uint64_t kMostTries = 3;  // of a recovery that is killed
 constexpr std::size_t kCheckUnits = 200;
 constexpr double kHistoryPoints = 300;
-
-double seconds_now() {
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
 
 class Supervisor {
  public:
@@ -82,8 +75,6 @@ class Supervisor {
  private:
   static constexpr useconds_t kPause = 50'000;
 
-  // ---- Start
-
   void open_state() {
     std::error_code error;
     bool const is_there = fs::exists(folder_.state(), error);
@@ -115,10 +106,12 @@ class Supervisor {
   void begin() {
     started_ = seconds_now();
     before_ = state_.elapsed;
+    next_frontier_ = before_ + plan_.seconds / 10;
     ++state_.starts;
     pending_.assign(state_.jobs.begin(), state_.jobs.end());
     std::erase_if(pending_, [](Job const& job) {
-      return job.kind == JobKind::kCanary || job.kind == JobKind::kMerge;
+      return job.kind == JobKind::kCanary || job.kind == JobKind::kMerge ||
+             job.kind == JobKind::kFrontier;
     });
     Job canary = fresh_job(JobKind::kCanary, kCanaryTarget);
     canary.mute_canary = plan_.mute_canary;
@@ -129,8 +122,6 @@ class Supervisor {
     exchange_units(folder_, plan_);
     save();
   }
-
-  // ---- Time
 
   [[nodiscard]] double elapsed() const { return before_ + seconds_now() - started_; }
   [[nodiscard]] bool is_over() const {
@@ -171,8 +162,6 @@ class Supervisor {
     }
     write_whole(folder_.state(), print_state(state_));
   }
-
-  // ---- Jobs
 
   [[nodiscard]] Job fresh_job(JobKind kind, std::string const& target) const {
     return {.kind = kind,
@@ -227,7 +216,7 @@ class Supervisor {
       pending_.pop_front();
       return true;
     }
-    if (merge_due(job) || check_due(job)) {
+    if (merge_due(job) || check_due(job) || frontier_due(job)) {
       return true;
     }
     CampaignTarget const* const target = neediest();
@@ -261,6 +250,19 @@ class Supervisor {
       merged_.clear();
     }
     return false;
+  }
+
+  bool frontier_due(Job& job) {
+    constexpr double kShares = 5;  // of the campaign's time
+    constexpr double kLeast = 10;  // seconds; it takes some itself
+    if (target_of(kSwarmTarget) == nullptr || plan_.seconds < kLeast ||
+        elapsed() < next_frontier_) {
+      return false;
+    }
+    next_frontier_ = elapsed() + plan_.seconds / kShares;
+    job = fresh_job(JobKind::kFrontier, kSwarmTarget);
+    job.lease = static_cast<std::uint64_t>(elapsed());
+    return true;
   }
 
   bool check_due(Job& job) {
@@ -303,8 +305,6 @@ class Supervisor {
     save();  // before it can find anything
     running_.back().process = start_worker(words, work);
   }
-
-  // ---- Ends of jobs
 
   void reap() {
     for (std::size_t i = running_.size(); i-- > 0;) {
@@ -395,9 +395,7 @@ class Supervisor {
     if (job.kind == JobKind::kRecover && !job.input.empty()) {
       remove_whole(job.input);
     }
-    if (job.kind == JobKind::kRun) {
-      exchange_units(folder_, plan_);
-    }
+    exchange_units(folder_, plan_);
   }
 
   void finish_fuzz(WorkerProcess const& one,
@@ -464,10 +462,7 @@ class Supervisor {
       throw CampaignError{one.job.target +
                           ": the merge of its corpus failed: " + last_line_of(log)};
     }
-    fs::path const corpus = folder_.corpus(one.job.target);
-    move_whole(corpus, folder_.before_merge(one.job.target));
-    move_whole(fs::path{one.job.work} / "merged", corpus);
-    remove_whole(folder_.before_merge(one.job.target));
+    take_merged(folder_, one.job);
   }
 
   /// A unit that holds in the plain build and not with sanitizers.
@@ -475,11 +470,7 @@ class Supervisor {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
       return;
     }
-    std::istringstream units{one.job.input};
-    std::vector<std::string> paths;
-    for (std::string unit; std::getline(units, unit);) {
-      paths.push_back(unit);
-    }
+    std::vector<std::string> const paths = units_of(one.job);
     if (paths.size() > 1) {  // which one was it
       for (std::string const& path : paths) {
         Job job = one.job;
@@ -490,8 +481,6 @@ class Supervisor {
     }
     findings_.add(unit_finding(one.job, paths.front(), status, log));
   }
-
-  // ---- Watching
 
   void take_spool() {
     for (fs::path const& path : entries_of(folder_.spool())) {
@@ -584,6 +573,7 @@ class Supervisor {
   double started_ = 0;
   double before_ = 0;  // elapsed before this supervisor
   double next_view_ = 0;
+  double next_frontier_ = 0;
   double stop_at_ = 0;
   bool stopping_ = false;  // workers are killed
   bool canary_seen_ = false;

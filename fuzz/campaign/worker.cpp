@@ -24,6 +24,7 @@
 #include "fuzz/codec.hpp"
 #include "fuzz/files.hpp"
 #include "fuzz/findings.hpp"
+#include "fuzz/frontier.hpp"
 #include "fuzz/minimize.hpp"
 #include "models/input_error.hpp"
 
@@ -94,6 +95,9 @@ class Worker {
       case JobKind::kRecover:
         recover();
         break;
+      case JobKind::kFrontier:
+        push();
+        break;
       case JobKind::kCheck:
       case JobKind::kMerge:
         throw model::InputError{job_.work + ": is no job of a worker"};
@@ -124,10 +128,34 @@ class Worker {
       if (ran.failure) {
         note_failure(programs.runner(index), *ran.failure);
       } else if (is_fresh) {
-        keep_unit(programs.runner(index));
+        Runner const& runner = programs.runner(index);
+        keep_unit({.geometry = model::geometry_reference(runner.geometry()), .ops = runner.ops()});
       }
       (*beat).programs = result_.programs;
     }
+  }
+
+  /// From where all units lead, on to what was never seen.
+  void push() {
+    constexpr std::uint32_t kTries = 24;  // ways to take an unseen edge
+    model::Coverage coverage = coverage_of_units(folder_.corpus(job_.target));
+    FrontierResult const frontier =
+        push_frontier(coverage, model::mix(job_.seed, job_.lease), kTries);
+    for (model::Trace const& seed : frontier.seeds) {
+      keep_unit(seed);
+    }
+    for (model::Trace const& failed : frontier.failed) {
+      static_cast<void>(
+          hand_over_small(model::geometry_from_reference(failed.geometry), failed.ops));
+    }
+    auto const covered = read_transitions(folder_.coverage());
+    std::set<std::uint64_t> const known{covered.begin(), covered.end()};
+    for (auto const& [edge, ends] : coverage.edges()) {
+      if (known.count(transition_key(edge)) == 0) {
+        result_.transitions.push_back(transition_key(edge));
+      }
+    }
+    result_.programs = frontier.aimed_at;
   }
 
   void run_canary() {
@@ -228,9 +256,8 @@ class Worker {
     return known.empty() ? bucket_name(finding.signature) : known;
   }
 
-  void keep_unit(Runner const& runner) {
-    std::vector<std::uint8_t> const bytes = encode_program(
-        {.geometry = model::geometry_reference(runner.geometry()), .ops = runner.ops()});
+  void keep_unit(model::Trace const& program) {
+    std::vector<std::uint8_t> const bytes = encode_program(program);
     std::string const text{bytes.begin(), bytes.end()};
     std::string const name = name_of_bytes(text);
     write_whole(folder_.corpus(job_.target) / name, text, Outlives::kProcess);

@@ -53,6 +53,8 @@ TEST_F(Campaign, HoldsAndReports) {
   EXPECT_GT(json.at("transitions").get<int>(), 100);
   EXPECT_EQ(json.at("units").get<std::size_t>(), files_below("c/corpus/swarm").size());
   EXPECT_GT(json.at("history").size(), 2U);
+  EXPECT_GT(json.at("states").get<int>(), 50);
+  EXPECT_GT(json.at("unseen").size(), 10U);
   EXPECT_EQ(shell("holdfast replay c/corpus/swarm").code, 0);
   std::string const html = content_of(path("c/report.html"));
   EXPECT_NE(html.find("<svg"), std::string::npos);
