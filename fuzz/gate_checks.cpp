@@ -123,12 +123,12 @@ std::string determinism_failure(model::Geometry const& geometry,
   return {};
 }
 
-std::string random_failure(FailedProgram const& failed, std::string const& geometry) {
+std::string random_failure(FailedProgram const& failed) {
   std::string const what = failed.failure.violations.empty()
                                ? "failed once, and held when it was run again\n"
                                : describe_failure(failed.failure, failed.trace.ops);
   return fmt::format(
-      "program {} (seed {}) of geometry {}\n{}", failed.index, failed.seed, geometry, what);
+      "program {} (seed {}) of geometry {}\n{}", failed.index, failed.seed, failed.geometry, what);
 }
 
 }  // namespace
@@ -231,9 +231,8 @@ GatePart random_part(GateContext const& context, double seconds, std::uint32_t t
           voice.end("");
           return;
         }
-        std::size_t const geometry = geometry_of(result.failed->index, context.geometries.size());
         std::uint64_t const operations = operations_through(context.seed, result.failed->index);
-        voice.end(random_failure(*result.failed, context.geometries[geometry].name),
+        voice.end(random_failure(*result.failed),
                   context.command({"run", "--seed", seed, "--ops", std::to_string(operations)}));
       }};
 }

@@ -32,12 +32,36 @@ bool holds(AnyOp const& op, model::Model const& model) {
   return std::visit([&](auto const& known) { return known.precondition(model); }, op);
 }
 
+/// Remembers the names of an operation.
+struct LastNoter {
+  model::LastNames& last;
+
+  template <typename T>
+  void operator()(char const* name, T& value, T const& /*fallback*/) {
+    (*this)(name, value);
+  }
+  template <typename T>
+  void operator()(char const* /*name*/, T& /*value*/) {}  // names nobody
+  void operator()(char const* /*name*/, model::SequenceName& name) { last.sequence = name; }
+  void operator()(char const* /*name*/, model::SnapshotName& name) { last.snapshot = name; }
+  void operator()(char const* /*name*/, model::EntryName& name) { last.entry = name; }
+  void operator()(char const* /*name*/, model::StepParts& items) {
+    if (items.count != 0 && items.parts[0].deed != model::StepDeed::kPad) {
+      last.sequence = items.parts[0].sequence;
+    }
+  }
+};
+
+void note_names(AnyOp& op, model::LastNames& last) {
+  LastNoter noter{last};
+  std::visit([&](auto& known) { known.fields(noter); }, op);
+}
+
 }  // namespace
 
-Generator::Generator(model::OperationMix const& mix) : mean_rows_{mix.mean_rows} {
-  std::array<std::uint32_t, AllOps::kCount> weights{};
+Generator::Generator(model::OperationMix const& mix) : habits_{.mean_rows = mix.mean_rows} {
   if (mix.weights.empty()) {
-    weights.fill(1);
+    weights_.fill(1);
   }
   for (auto const& [name, weight] : mix.weights) {
     std::uint32_t index = 0;
@@ -47,13 +71,20 @@ Generator::Generator(model::OperationMix const& mix) : mean_rows_{mix.mean_rows}
     if (index == AllOps::kCount) {
       throw model::InputError("mix: no operation is called '" + name + "'");
     }
-    weights[index] = weight;
+    weights_[index] = weight;
   }
-  std::partial_sum(weights.begin(), weights.end(), upto_.begin());
+  std::partial_sum(weights_.begin(), weights_.end(), upto_.begin());
 }
 
-AnyOp Generator::next(model::Source& source, model::Model const& model) const {
-  GenerateContext const context{source, model, mean_rows_};
+Generator::Generator(Weights const& weights, model::Habits const& habits) noexcept
+    : weights_{weights}, habits_{habits} {
+  std::partial_sum(weights_.begin(), weights_.end(), upto_.begin());
+}
+
+AnyOp Generator::next(model::Source& source,
+                      model::Model const& model,
+                      model::LastNames& last) const {
+  GenerateContext const context{source, model, habits_, last};
   constexpr std::uint32_t kTries = 16;  // most kinds make sense most of the time
   for (std::uint32_t attempt = 0; attempt < kTries; ++attempt) {
     std::uint32_t const drawn = source.below(upto_.back());
@@ -62,11 +93,14 @@ AnyOp Generator::next(model::Source& source, model::Model const& model) const {
       ++kind;
     }
     if (auto op = kGenerators[kind](context); op && holds(*op, model)) {
+      note_names(*op, last);
       return *op;
     }
   }
   // Nothing fits, as in an empty program: a sequence is always possible.
-  return *model::CreateOp::generate(context);
+  AnyOp create = *model::CreateOp::generate(context);
+  note_names(create, last);
+  return create;
 }
 
 std::uint32_t program_length(std::uint64_t seed) noexcept {

@@ -10,17 +10,34 @@
 
 namespace holdfast::fuzz {
 
-/// The weights of one geometry.
+/// Relative weights by operation, in the order of the list.
+using Weights = std::array<std::uint32_t, model::AllOps::kCount>;
+
+/// Draws the operations of programs that share weights and habits.
 class Generator {
  public:
-  /// Throws InputError when the mix names an unknown operation.
+  /// The plain mix of a geometry. Throws InputError when it names an unknown operation.
   explicit Generator(model::OperationMix const& mix);
-  /// The next operation; its precondition holds on the model.
-  [[nodiscard]] model::AnyOp next(model::Source& source, model::Model const& model) const;
+  /// Weights must not all be 0.
+  Generator(Weights const& weights, model::Habits const& habits) noexcept;
+
+  /// The next operation; its precondition holds on the model. `last` is what the operation before it
+  /// was about; it is brought up to date.
+  [[nodiscard]] model::AnyOp next(model::Source& source,
+                                  model::Model const& model,
+                                  model::LastNames& last) const;
+  /// The same after nothing.
+  [[nodiscard]] model::AnyOp next(model::Source& source, model::Model const& model) const {
+    model::LastNames last;
+    return next(source, model, last);
+  }
+  [[nodiscard]] Weights const& weights() const noexcept { return weights_; }
+  [[nodiscard]] model::Habits const& habits() const noexcept { return habits_; }
 
  private:
-  std::array<std::uint32_t, model::AllOps::kCount> upto_{};  // cumulative weights
-  std::uint32_t mean_rows_ = 5;
+  Weights weights_{};
+  Weights upto_{};  // cumulative
+  model::Habits habits_;
 };
 
 /// Seed of program `index` of a run.

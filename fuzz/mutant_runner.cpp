@@ -80,14 +80,17 @@ void read_line(std::string const& line, MutantOutcome& outcome) {
   }
 }
 
-Child start_mutant(std::size_t index, MutantPlan const& plan, Counter& counted) {
+Child start_mutant(std::size_t index,
+                   MutantPlan const& plan,
+                   Swarm const& swarm,
+                   Counter& counted) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     fail("pipe");
   }
   pid_t const process = start_child([&] {
     close(ends[0]);
-    std::string const line = line_of(run_mutant(plan.mutants[index], plan, counted));
+    std::string const line = line_of(run_mutant(plan.mutants[index], plan, swarm, counted));
     return write(ends[1], line.data(), line.size()) < 0 ? 1 : 0;
   });
   close(ends[1]);
@@ -157,7 +160,10 @@ std::vector<Child> take_ended(std::vector<Child>& children, std::vector<pollfd> 
 
 }  // namespace
 
-MutantOutcome run_mutant(MutantInfo const& info, MutantPlan const& plan, Counter& counted) {
+MutantOutcome run_mutant(MutantInfo const& info,
+                         MutantPlan const& plan,
+                         Swarm const& swarm,
+                         Counter& counted) {
   MutantOutcome outcome{.info = info};
   if (!select_mutant(info.name)) {
     return outcome;
@@ -165,15 +171,10 @@ MutantOutcome run_mutant(MutantInfo const& info, MutantPlan const& plan, Counter
   RunnerOptions const options{
       .compare = plan.compare,
       .on_step = [&](std::uint32_t, auto const&, auto const&, auto const&) { ++counted; }};
-  std::vector<std::unique_ptr<Runner>> runners;
-  runners.reserve(plan.geometries.size());
-  for (model::Geometry const& geometry : plan.geometries) {
-    runners.push_back(std::make_unique<Runner>(geometry, options));
-  }
+  SwarmRunner runner{swarm, options};
   for (std::uint64_t index = 0; !outcome.killed && outcome.operations < plan.budget; ++index) {
     alarm(kHangSeconds);
-    Runner& runner = *runners[geometry_of(index, runners.size())];
-    ProgramResult const result = runner.run_seed(program_seed(plan.seed, index));
+    ProgramResult const result = runner.run(swarm.program(index));
     outcome.operations += result.counts.operations;
     if (result.failure) {
       note_killers(*result.failure, outcome);
@@ -185,6 +186,7 @@ MutantOutcome run_mutant(MutantInfo const& info, MutantPlan const& plan, Counter
 }
 
 std::vector<MutantOutcome> run_mutants(MutantPlan const& plan) {
+  Swarm const swarm{plan.geometries, plan.seed, plan.flavor};
   SharedCounters const counters{plan.mutants.size()};
   std::vector<MutantOutcome> outcomes(plan.mutants.size());
   std::vector<Child> children;
@@ -192,7 +194,7 @@ std::vector<MutantOutcome> run_mutants(MutantPlan const& plan) {
   std::size_t next = 0;
   while (next < plan.mutants.size() || !children.empty()) {
     while (next < plan.mutants.size() && children.size() < std::max(plan.jobs, 1U)) {
-      children.push_back(start_mutant(next, plan, counters[next]));
+      children.push_back(start_mutant(next, plan, swarm, counters[next]));
       ++next;
     }
     wait_for(children, ready);

@@ -33,7 +33,8 @@ struct MutantPlan {
   std::vector<MutantInfo> mutants;
   std::vector<model::Geometry> geometries;
   std::uint64_t seed = 0;
-  std::uint64_t budget = 0;  ///< most operations of each mutant
+  std::optional<Flavor> flavor;  ///< none: all take turns
+  std::uint64_t budget = 0;      ///< most operations of each mutant
   bool compare = true;
   std::uint32_t jobs = 1;  ///< processes at a time
   /// Called for each, as it is done.
@@ -42,10 +43,11 @@ struct MutantPlan {
   std::function<void(std::uint64_t operations)> on_progress;
 };
 
-/// Runs one mutant in this process until it is killed or the budget is used up; counts operations
+/// Runs one mutant on programs of a swarm in this process until it is killed or the budget is used up; counts operations
 /// in `counted` as they are done.
 [[nodiscard]] MutantOutcome run_mutant(MutantInfo const& info,
                                        MutantPlan const& plan,
+                                       Swarm const& swarm,
                                        std::atomic<std::uint64_t>& counted);
 
 /// Runs all mutants of the plan; outcomes are in its order. The calling process must have one

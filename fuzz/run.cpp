@@ -6,6 +6,7 @@
 #include <chrono>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace holdfast::fuzz {
@@ -35,6 +36,7 @@ std::uint64_t programs_for(RunPlan const& plan) {
 /// What the threads share.
 struct Shared {
   RunPlan const& plan;
+  Swarm const& swarm;
   std::uint64_t programs;
   Clock::time_point start = Clock::now();
   std::atomic<std::uint64_t> next{0};
@@ -64,20 +66,19 @@ void merge(Shared& shared, Counts& counts, std::uint64_t& digest) {
 
 void work(Shared& shared) {
   model::Coverage coverage;
-  std::vector<std::unique_ptr<Runner>> runners;
-  for (model::Geometry const& geometry : shared.plan.geometries) {
-    RunnerOptions options{.compare = shared.plan.compare};
-    if (shared.plan.coverage != nullptr) {
-      options.on_transition =
-          [&runners,
-           &coverage,
-           place = runners.size(),
-           reference = model::geometry_reference(geometry)](model::Transition const& transition) {
-            coverage.note(transition, reference, runners[place]->ops());
-          };
+  std::vector<std::string> references;  // of the settings
+  SwarmProgram program;
+  std::optional<SwarmRunner> runner;
+  RunnerOptions options{.compare = shared.plan.compare};
+  if (shared.plan.coverage != nullptr) {
+    for (model::Geometry const& geometry : shared.swarm.settings()) {
+      references.push_back(model::geometry_reference(geometry));
     }
-    runners.push_back(std::make_unique<Runner>(geometry, std::move(options)));
+    options.on_transition = [&](model::Transition const& transition) {
+      coverage.note(transition, references[program.setting], runner->runner(program).ops());
+    };
   }
+  runner.emplace(shared.swarm, std::move(options));
   constexpr std::uint32_t kMergeEvery = 64;  // programs between two looks at the clock
   Counts counts;
   std::uint64_t digest = 0;
@@ -86,8 +87,8 @@ void work(Shared& shared) {
     if (index >= shared.programs || index > shared.first_failed.load()) {
       break;
     }
-    Runner& runner = *runners[geometry_of(index, runners.size())];
-    ProgramResult const result = runner.run_seed(program_seed(shared.plan.seed, index));
+    program = shared.swarm.program(index);
+    ProgramResult const result = runner->run(program);
     counts.add(result.counts);
     digest += model::mix(index, result.digest);
     coverage.note_program();
@@ -110,21 +111,23 @@ void work(Shared& shared) {
   }
 }
 
-FailedProgram report_failed(RunPlan const& plan, std::uint64_t index) {
-  model::Geometry const& geometry = plan.geometries[geometry_of(index, plan.geometries.size())];
-  std::uint64_t const seed = program_seed(plan.seed, index);
-  Runner runner{geometry, {.compare = plan.compare}};
-  static_cast<void>(runner.run_seed(seed));
-  FailedProgram failed = explain_failure(geometry, runner.ops(), plan.compare);
+FailedProgram report_failed(RunPlan const& plan, Swarm const& swarm, std::uint64_t index) {
+  SwarmProgram const program = swarm.program(index);
+  SwarmRunner runner{swarm, {.compare = plan.compare}};
+  static_cast<void>(runner.run(program));
+  FailedProgram failed = explain_failure(
+      swarm.settings()[program.setting], runner.runner(program).ops(), plan.compare);
   failed.index = index;
-  failed.seed = seed;
+  failed.seed = program.seed;
+  failed.flavor = program.flavor;
   return failed;
 }
 
 }  // namespace
 
 RunResult run_many(RunPlan const& plan) {
-  Shared shared{.plan = plan, .programs = programs_for(plan)};
+  Swarm const swarm{plan.geometries, plan.seed, plan.flavor};
+  Shared shared{.plan = plan, .swarm = swarm, .programs = programs_for(plan)};
   std::vector<std::jthread> threads;
   for (std::uint32_t i = 1; i < plan.threads; ++i) {
     threads.emplace_back([&] { work(shared); });
@@ -134,7 +137,7 @@ RunResult run_many(RunPlan const& plan) {
   RunResult result{
       .counts = shared.counts, .digest = shared.digest, .seconds = seconds_since(shared.start)};
   if (std::uint64_t const index = shared.first_failed.load(); index != kNone) {
-    result.failed = report_failed(plan, index);
+    result.failed = report_failed(plan, swarm, index);
   }
   return result;
 }
@@ -156,6 +159,7 @@ FailedProgram explain_failure(model::Geometry const& geometry,
   if (result.failure) {
     failed.failure = *result.failure;
   }
+  failed.geometry = model::label(geometry);
   failed.trace.geometry = model::geometry_reference(geometry);
   failed.trace.ops = runner.ops();
   return failed;

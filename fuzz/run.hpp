@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fuzz/runner.hpp"
+#include "fuzz/swarm.hpp"
 #include "models/lineage/coverage.hpp"
 
 namespace holdfast::fuzz {
@@ -18,6 +19,7 @@ namespace holdfast::fuzz {
 struct RunPlan {
   std::vector<model::Geometry> geometries;
   std::uint64_t seed = 0;
+  std::optional<Flavor> flavor;  ///< none: all take turns
   std::uint64_t operations =
       0;               ///< run the least prefix of programs that reaches so many; 0: by time
   double seconds = 0;  ///< used when operations is 0
@@ -34,8 +36,10 @@ struct RunPlan {
 struct FailedProgram {
   std::uint64_t index = 0;
   std::uint64_t seed = 0;  ///< of the program
-  Failure failure;         ///< of the replay that kept a log, so that rows have names
-  model::Trace trace;      ///< up to the failing operation
+  Flavor flavor = Flavor::kMix;
+  std::string geometry;  ///< name, and what was changed of it
+  Failure failure;       ///< of the replay that kept a log, so that rows have names
+  model::Trace trace;    ///< up to the failing operation
 };
 
 /// Outcome of a run.
@@ -47,12 +51,6 @@ struct RunResult {
 };
 
 [[nodiscard]] RunResult run_many(RunPlan const& plan);
-
-/// Index of the geometry that program `index` of a run uses.
-[[nodiscard]] constexpr std::uint64_t geometry_of(std::uint64_t index,
-                                                  std::uint64_t geometries) noexcept {
-  return index % geometries;
-}
 
 /// Operations of the least prefix of programs that holds program `index`.
 [[nodiscard]] std::uint64_t operations_through(std::uint64_t seed, std::uint64_t index);

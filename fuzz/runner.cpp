@@ -103,15 +103,16 @@ Runner::Runner(model::Geometry const& geometry, RunnerOptions options)
 
 Runner::~Runner() = default;
 
-ProgramResult Runner::run_seed(std::uint64_t seed) {
+ProgramResult Runner::run_seed(std::uint64_t seed, Generator const& generator) {
   model::Source source{seed};
+  model::LastNames last;
   std::uint32_t left = program_length(seed);
   return run([&](AnyOp& op) {
     if (left == 0) {
       return false;
     }
     --left;
-    op = generator_.next(source, model_);
+    op = generator.next(source, model_, last);
     return true;
   });
 }

@@ -75,8 +75,10 @@ class Runner {
   Runner(Runner const&) = delete;
   Runner& operator=(Runner const&) = delete;
 
-  /// Draws and runs the program of a seed, at most `limit` operations of it.
-  ProgramResult run_seed(std::uint64_t seed);
+  /// Draws and runs the program of a seed, with the geometry's own mix.
+  ProgramResult run_seed(std::uint64_t seed) { return run_seed(seed, generator_); }
+  /// The same with another generator.
+  ProgramResult run_seed(std::uint64_t seed, Generator const& generator);
   /// Runs given operations; one whose precondition does not hold is skipped.
   ProgramResult run_ops(std::span<model::AnyOp const> ops);
   /// Runs the operations that `next` says; their preconditions must hold.
@@ -84,6 +86,8 @@ class Runner {
   /// The operations of the last program, up to and with a failing one.
   [[nodiscard]] std::vector<model::AnyOp> const& ops() const noexcept { return ops_; }
   [[nodiscard]] model::Geometry const& geometry() const noexcept { return geometry_; }
+  /// The geometry's own mix.
+  [[nodiscard]] Generator const& generator() const noexcept { return generator_; }
   /// The reference model as the last program left it.
   [[nodiscard]] model::Model const& model() const noexcept { return model_; }
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "fuzz/swarm.hpp"
 #include "models/geometry/nearest.hpp"
 #include "models/input_error.hpp"
 #include "tools/campaign_words.hpp"
@@ -46,6 +47,8 @@ struct Words {
   std::string against;
   std::string exhaustive;
   std::string seeds;
+  std::string flavor;
+  std::string search;
   bool no_compare = false;
   bool json = false;
   bool markdown = false;
@@ -118,6 +121,11 @@ void define_run(CLI::App& command, Words& words) {
                   "Worker threads; the outcome of --ops does not depend on them. Default: all of "
                   "the machine")
       ->type_name("T");
+  command
+      .add_option("--flavor",
+                  words.flavor,
+                  "Programs of one kind (see: list flavors). Default: all take turns")
+      ->type_name("NAME");
   command.add_option("--device", words.device, "The device to run on: host")->type_name("NAME");
   add_mutant(command, words);
   command.add_option("--save", words.save, "Write a failing program there, as a trace")
@@ -212,10 +220,12 @@ Commands define(CLI::App& app, Words& words) {
   commands.coverage = add_command(
       app, "coverage", "Which operations were taken in which states, and what is next", words);
   define_coverage(*commands.coverage, words);
-  commands.list = add_command(app, "list", "Geometries, operations, invariants and mutants", words);
+  commands.list =
+      add_command(app, "list", "Geometries, operations, flavors, invariants and mutants", words);
   commands.list
-      ->add_option(
-          "TOPIC", words.topic, "geometries, operations, invariants or mutants. Default: all")
+      ->add_option("TOPIC",
+                   words.topic,
+                   "geometries, operations, flavors, invariants or mutants. Default: all")
       ->type_name("");
   commands.list->add_flag("--markdown", words.markdown, "Of invariants: docs/INVARIANTS.md");
   commands.mutants =
@@ -225,6 +235,9 @@ Commands define(CLI::App& app, Words& words) {
   commands.mutants
       ->add_option("--ops", words.operations, "Most operations of each mutant. Default: 2000000")
       ->type_name("N");
+  commands.mutants
+      ->add_option("--search", words.search, "swarm, or a flavor of programs. Default: swarm")
+      ->type_name("NAME");
   commands.mutants->add_option("--only", words.only, "This mutant only. Repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false);
@@ -292,6 +305,28 @@ void check_device(std::string const& device) {
   }
 }
 
+std::vector<std::string> flavor_names() {
+  std::vector<std::string> names;
+  for (fuzz::FlavorInfo const& info : fuzz::all_flavors()) {
+    names.emplace_back(info.name);
+  }
+  return names;
+}
+
+void check_flavor(std::string const& option,
+                  std::string const& name,
+                  std::vector<std::string> const& known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) {
+    return;
+  }
+  std::string all;
+  for (std::string const& one : known) {
+    all += (all.empty() ? "" : ", ") + one;
+  }
+  throw InputError{option + ": unknown flavor '" + name + "'" + model::did_you_mean(name, known) +
+                   "; known: " + all};
+}
+
 std::uint64_t seed_of(CLI::App const& command, Words const& words) {
   return was_given(command, "--seed") ? read_seed(words.seed) : kDefaultSeed;
 }
@@ -303,6 +338,7 @@ RunOptions read_run(CLI::App const& command, Words const& words) {
                      .mutant = text_if_given(command, "--mutant", words.mutant),
                      .save = text_if_given(command, "--save", words.save),
                      .coverage = text_if_given(command, "--coverage", words.coverage),
+                     .flavor = text_if_given(command, "--flavor", words.flavor),
                      .compare = !words.no_compare,
                      .json = words.json};
   if (was_given(command, "--seconds") && was_given(command, "--ops")) {
@@ -320,6 +356,9 @@ RunOptions read_run(CLI::App const& command, Words const& words) {
   }
   if (was_given(command, "--device")) {
     check_device(words.device);
+  }
+  if (options.flavor) {
+    check_flavor("--flavor", *options.flavor, flavor_names());
   }
   if (options.mutant) {
     check_mutant("--mutant", *options.mutant);
@@ -384,11 +423,12 @@ CoverageOptions read_coverage(CLI::App const& command, Words const& words) {
 }
 
 ListOptions read_list(Words const& words) {
-  std::vector<std::string> const known = {"geometries", "operations", "invariants", "mutants"};
+  std::vector<std::string> const known = {
+      "geometries", "operations", "flavors", "invariants", "mutants"};
   if (!words.topic.empty() && std::find(known.begin(), known.end(), words.topic) == known.end()) {
     throw InputError{"list: unknown topic '" + words.topic + "'" +
                      model::did_you_mean(words.topic, known) +
-                     "; known: geometries, operations, invariants, mutants"};
+                     "; known: geometries, operations, flavors, invariants, mutants"};
   }
   if (words.markdown && (words.topic != "invariants" || words.json)) {
     throw InputError{"list: --markdown is for the topic invariants alone"};
@@ -404,6 +444,12 @@ MutantsOptions read_mutants(CLI::App const& command, Words const& words) {
                          .json = words.json};
   if (was_given(command, "--ops")) {
     options.budget = read_count("--ops", words.operations, kMostOperations);
+  }
+  if (was_given(command, "--search")) {
+    std::vector<std::string> known = flavor_names();
+    known.insert(known.begin(), "swarm");
+    check_flavor("--search", words.search, known);
+    options.search = words.search;
   }
   for (std::string const& name : options.only) {
     check_mutant("--only", name);

@@ -7,6 +7,7 @@
 
 #include "fuzz/invariants_page.hpp"
 #include "fuzz/mutants.hpp"
+#include "fuzz/swarm.hpp"
 #include "invariants/registry.hpp"
 #include "models/geometry/geometry.hpp"
 #include "models/ops/op_list.hpp"
@@ -60,6 +61,14 @@ Json operations() {
   Json array = Json::array();
   for (char const* name : model::AllOps::kNames) {
     array.push_back({{"name", name}});
+  }
+  return array;
+}
+
+Json flavors() {
+  Json array = Json::array();
+  for (fuzz::FlavorInfo const& info : fuzz::all_flavors()) {
+    array.push_back({{"name", info.name}, {"text", info.text}});
   }
   return array;
 }
@@ -129,6 +138,10 @@ std::string invariant_line(Json const& known) {
                      string_of(known, "statement"));
 }
 
+std::string flavor_line(Json const& flavor) {
+  return fmt::format("  {:<9} {}\n", string_of(flavor, "name"), string_of(flavor, "text"));
+}
+
 std::string mutant_line(Json const& mutant) {
   std::string killers;
   for (Json const& id : mutant.at("killers")) {
@@ -150,6 +163,7 @@ struct Topic {
 
 constexpr Topic kTopics[] = {{"geometries", geometries, geometry_line},
                              {"operations", operations, operation_line},
+                             {"flavors", flavors, flavor_line},
                              {"invariants", invariants, invariant_line},
                              {"mutants", mutants, mutant_line}};
 

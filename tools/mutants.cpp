@@ -55,7 +55,12 @@ std::string reproduce_command(MutantsOptions const& options, std::string const& 
     words.insert(words.end(), {"--geometry", name});
   }
   words.insert(words.end(),
-               {"--seed", std::to_string(options.seed), "--ops", std::to_string(options.budget)});
+               {"--search",
+                options.search,
+                "--seed",
+                std::to_string(options.seed),
+                "--ops",
+                std::to_string(options.budget)});
   if (!options.compare) {
     words.emplace_back("--no-compare");
   }
@@ -77,6 +82,7 @@ Json json_of_outcomes(MutantsOptions const& options,
                {"killed", outcomes.size() - survivors.size()},
                {"survivors", survivors},
                {"kills", std::move(kills)},
+               {"search", options.search},
                {"seed", options.seed},
                {"budget", options.budget}};
   if (!survivors.empty()) {
@@ -89,6 +95,7 @@ std::vector<fuzz::MutantOutcome> run_all(MutantsOptions const& options) {
   fuzz::MutantPlan plan{.mutants = chosen(options.only),
                         .geometries = load_geometries(options.geometries),
                         .seed = options.seed,
+                        .flavor = fuzz::flavor_named(options.search),
                         .budget = options.budget,
                         .compare = options.compare,
                         .jobs = std::clamp(std::thread::hardware_concurrency(), 1U, 2U)};

@@ -34,6 +34,7 @@ struct RunOptions {
   std::optional<std::string> mutant;
   std::optional<std::string> save;
   std::optional<std::string> coverage;  ///< file that what was seen is added to
+  std::optional<std::string> flavor;  ///< none: all take turns
   bool compare = true;
   bool json = false;
 };
@@ -115,6 +116,7 @@ struct MutantsOptions {
   std::vector<std::string> only;        ///< empty: all mutants
   std::uint64_t seed = kDefaultSeed;
   std::uint64_t budget = kDefaultBudget;
+  std::string search = "swarm";  ///< that, or a flavor
   bool compare = true;
   bool json = false;
 };

@@ -30,6 +30,10 @@ struct Done {
   }
 };
 
+char const* name_of(fuzz::Flavor flavor) {
+  return fuzz::all_flavors()[static_cast<std::size_t>(flavor)].name;
+}
+
 double per_second(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
@@ -41,6 +45,9 @@ std::string run_command(RunOptions const& options, std::vector<std::string> cons
     words.insert(words.end(), {"--geometry", name});
   }
   words.insert(words.end(), {"--seed", std::to_string(options.seed)});
+  if (options.flavor) {
+    words.insert(words.end(), {"--flavor", *options.flavor});
+  }
   words.insert(words.end(), limit.begin(), limit.end());
   append_judging(words, options.mutant, options.compare);
   return command_of(words);
@@ -108,6 +115,7 @@ std::string summary(Done const& done) {
   }
   text += counted(done.violations(), "violation") + "\n";
   text += fmt::format("seed        {}\n", done.options.seed);
+  text += fmt::format("flavor      {}\n", done.options.flavor.value_or("all, in turns"));
   text += fmt::format("digest      {}\n", digest_text(done.result.digest));
   text += fmt::format("geometries  {}\n", fmt::join(done.names, ", "));
   text +=
@@ -117,10 +125,11 @@ std::string summary(Done const& done) {
 
 std::string failure_text(Done const& done) {
   fuzz::FailedProgram const& failed = *done.result.failed;
-  std::string text = fmt::format("\nprogram {} (seed {}) of geometry {}\n",
+  std::string text = fmt::format("\nprogram {} (seed {}, {}) of geometry {}\n",
                                  failed.index,
                                  failed.seed,
-                                 done.names[fuzz::geometry_of(failed.index, done.names.size())]);
+                                 name_of(failed.flavor),
+                                 failed.geometry);
   if (failed.failure.violations.empty()) {
     text += "the program failed once, and held when it was run again\n";
   } else {
@@ -138,7 +147,8 @@ Json failure_json(Done const& done) {
   fuzz::FailedProgram const& failed = *done.result.failed;
   return {{"program", failed.index},
           {"program_seed", failed.seed},
-          {"geometry", done.names[fuzz::geometry_of(failed.index, done.names.size())]},
+          {"flavor", name_of(failed.flavor)},
+          {"geometry", failed.geometry},
           {"operation", failed.failure.op_index},
           {"violations", json_of(failed.failure.violations)},
           {"reproduce", done.reproduce},
@@ -161,6 +171,7 @@ Json summary_json(Done const& done) {
                {"checks", counts.checks},
                {"violations", done.violations()},
                {"seed", done.options.seed},
+               {"flavor", done.options.flavor ? Json(*done.options.flavor) : Json()},
                {"digest", digest_text(done.result.digest)},
                {"invariants", invariants},
                {"seconds", seconds},
@@ -180,6 +191,7 @@ fuzz::RunResult run_programs(RunOptions const& options, std::vector<model::Geome
   fuzz::RunResult result =
       fuzz::run_many({.geometries = std::move(geometries),
                       .seed = options.seed,
+                      .flavor = options.flavor ? fuzz::flavor_named(*options.flavor) : std::nullopt,
                       .operations = options.operations,
                       .seconds = options.seconds,
                       .threads = options.threads,

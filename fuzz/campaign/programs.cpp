@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/campaign/programs.hpp"
 
+#include <optional>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -8,7 +9,6 @@
 #include "fuzz/codec.hpp"
 #include "fuzz/files.hpp"
 #include "fuzz/frontier.hpp"
-#include "fuzz/run.hpp"
 #include "models/input_error.hpp"
 
 namespace holdfast::fuzz {
@@ -17,27 +17,25 @@ namespace {
 constexpr std::uint64_t kMostKinds = 64;  // of operations, and of outcomes
 static_assert(model::AllOps::kCount < kMostKinds);
 
+std::vector<model::Geometry> small_geometries() {
+  std::vector<model::Geometry> geometries;
+  for (std::string const& name : model::default_geometry_names()) {
+    geometries.push_back(model::load_geometry(name));
+  }
+  return geometries;
+}
+
 }  // namespace
 
 Programs::Programs(std::uint64_t seed, RunnerOptions options)
-    : seed_{seed}, options_{std::move(options)} {
-  for (std::string const& name : model::default_geometry_names()) {
-    geometries_.push_back(model::load_geometry(name));
-  }
-  runners_.resize(geometries_.size());
-}
+    : swarm_{small_geometries(), seed, std::nullopt}, runner_{swarm_, std::move(options)} {}
 
 ProgramResult Programs::run(std::uint64_t index) {
-  return runner(index).run_seed(program_seed(seed_, index));
+  return runner_.run(swarm_.program(index));
 }
 
 Runner& Programs::runner(std::uint64_t index) {
-  std::uint64_t const geometry = geometry_of(index, geometries_.size());
-  std::unique_ptr<Runner>& known = runners_[geometry];
-  if (known == nullptr) {
-    known = std::make_unique<Runner>(geometries_[geometry], options_);
-  }
-  return *known;
+  return runner_.runner(swarm_.program(index));
 }
 
 std::uint64_t transition_key(model::Transition const& transition) noexcept {

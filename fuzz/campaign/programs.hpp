@@ -5,17 +5,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "fuzz/runner.hpp"
+#include "fuzz/swarm.hpp"
 #include "models/lineage/coverage.hpp"
 
 namespace holdfast::fuzz {
 
-/// Runs programs over the small built-in geometries; keeps a runner for each that it met. One thread
-/// at a time.
+/// Runs the swarm over the small built-in geometries. One thread at a time.
 class Programs {
  public:
   Programs(std::uint64_t seed, RunnerOptions options);
@@ -26,10 +24,8 @@ class Programs {
   [[nodiscard]] Runner& runner(std::uint64_t index);
 
  private:
-  std::uint64_t seed_;
-  RunnerOptions options_;
-  std::vector<model::Geometry> geometries_;
-  std::vector<std::unique_ptr<Runner>> runners_;
+  Swarm swarm_;
+  SwarmRunner runner_;
 };
 
 /// Stands for state, operation and outcome.

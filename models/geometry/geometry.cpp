@@ -346,12 +346,16 @@ std::string read_whole_file(std::string const& path) {
   return text;
 }
 
-Geometry load_built_in(std::string const& name) {
+Geometry load_built_in(std::string const& reference) {
+  std::size_t const space = std::min(reference.find(' '), reference.size());
+  std::string const name = reference.substr(0, space);
   for (unsigned i = 0; i < kEmbeddedGeometryCount; ++i) {
     if (name == kEmbeddedGeometries[i].name) {
       Geometry geometry = parse_geometry(kEmbeddedGeometries[i].text, "geometry " + name);
       geometry.built_in = true;
-      return geometry;
+      std::vector<Override> const changes =
+          parse_overrides(std::string_view{reference}.substr(space), "geometry " + name);
+      return changes.empty() ? geometry : with_overrides(geometry, changes);
     }
   }
   std::vector<std::string> const names = built_in_geometry_names();
@@ -440,7 +444,7 @@ Geometry parse_geometry(std::string_view json_text, std::string const& origin) {
 }
 
 std::string geometry_reference(Geometry const& geometry) {
-  return geometry.built_in ? geometry.name : geometry.text;
+  return geometry.built_in ? label(geometry) : geometry.text;
 }
 
 Geometry geometry_from_reference(std::string const& reference) {

@@ -22,6 +22,7 @@
 // quantized rows: they are listed with what they lack, and refused when they are to be run.
 #pragma once
 
+#include <cstdint>
 #include <holdfast/layout.hpp>
 #include <string>
 #include <string_view>
@@ -49,7 +50,12 @@ struct Geometry {
   std::vector<std::string> lacks;
   bool full_size = false;
   bool built_in = false;
+  /// What was changed of it, "page_rows=4 slots=3"; `text` and `layout` have it.
+  std::string overrides;
 };
+
+/// A size that is changed, by its name in the text: page_rows, chunk_pages, or one of the capacities.
+using Override = std::pair<std::string, std::uint32_t>;
 
 /// Names of the built-in geometries, in order.
 std::vector<std::string> built_in_geometry_names();
@@ -57,9 +63,10 @@ std::vector<std::string> built_in_geometry_names();
 /// Those that are run when nobody names one: neither of full size nor lacking anything.
 std::vector<std::string> default_geometry_names();
 
-/// Reads a built-in geometry, or a file when the argument ends in ".json" or has a '/', to be run.
+/// Reads a built-in geometry, or a file when the argument ends in ".json" or has a '/', to be run. Behind
+/// the name of a built-in one may stand sizes: "tiny page_rows=2 slots=3".
 ///
-/// Errors: InputError for an unknown name, a file that cannot be read, all that parse_geometry
+/// Errors: InputError for an unknown name or size, a file that cannot be read, all that parse_geometry
 /// refuses, and a geometry that lacks something
 Geometry load_geometry(std::string const& name_or_path);
 
@@ -73,7 +80,21 @@ Geometry read_geometry(std::string const& name_or_path);
 /// field)
 Geometry parse_geometry(std::string_view json_text, std::string const& origin);
 
-/// What a trace writes after "geometry ": the name of a built-in one, otherwise the text.
+/// The geometry with other sizes.
+///
+/// Errors: InputError for an unknown size, one that is given twice, and what parse_geometry refuses
+Geometry with_overrides(Geometry const& geometry, std::vector<Override> changes);
+
+/// Reads "page_rows=4 slots=3"; messages begin with `origin`.
+///
+/// Errors: InputError for an unknown size and for what is no number
+std::vector<Override> parse_overrides(std::string_view words, std::string const& origin);
+
+/// The name, and what was changed.
+std::string label(Geometry const& geometry);
+
+/// What a trace writes after "geometry ": the name of a built-in one and what was changed of it,
+/// otherwise the text.
 std::string geometry_reference(Geometry const& geometry);
 
 /// The geometry of such a reference, to be run. It never reads a file.

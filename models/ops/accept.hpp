@@ -38,8 +38,7 @@ struct AcceptOp {
         return AcceptOp{*name, most == 0 ? 0 : most - 1};
       default:
         return AcceptOp{
-            *name,
-            source.one_in(kNonsenseRate) ? open.rows + source.below(2) : source.below(most + 1)};
+            *name, context.is_nonsense() ? open.rows + source.below(2) : source.below(most + 1)};
     }
   }
   template <typename Visitor>

@@ -42,7 +42,7 @@ struct AppendOp {
       return std::nullopt;
     }
     std::uint32_t const rows = pick_rows(context, room_of(context.model, *name));
-    if (rows == 0 && !context.source.one_in(kNonsenseRate)) {
+    if (rows == 0 && !context.is_nonsense()) {
       return std::nullopt;
     }
     return AppendOp{*name,

@@ -31,7 +31,7 @@ struct CaptureOp {
     return CaptureOp{*held,
                      {context.model.next_entry()},
                      pick_scope(context.source),
-                     context.source.one_in(kNonsenseRate) ? 1U : 0U};
+                     context.is_nonsense() ? 1U : 0U};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 
+#include "models/ops/habits.hpp"
 #include "models/reference/model.hpp"
 #include "models/source.hpp"
 
@@ -15,12 +17,44 @@ namespace holdfast::model {
 struct GenerateContext {
   Source& source;
   Model const& model;
-  std::uint32_t mean_rows;
+  Habits habits = {};
+  LastNames last = {};
+
+  /// Whether this choice is made without regard to sense.
+  [[nodiscard]] bool is_nonsense() const noexcept { return source.one_in(habits.nonsense_rate); }
 };
 
-/// One choice in this many is made without regard to sense: stale names, busy sequences, lengths
-/// too long.
-inline constexpr std::uint32_t kNonsenseRate = 40;
+/// One of `count` names, in the order of their creation, as the habit says; `last` is the place of the
+/// last operation's name, `count` when it is not among them.
+inline std::uint32_t pick_place(GenerateContext const& context,
+                                std::uint32_t count,
+                                std::uint32_t last) noexcept {
+  Source& source = context.source;
+  std::uint32_t place = 0;
+  switch (context.habits.names) {
+    case NameHabit::kAny:
+      return source.below(count);
+    case NameHabit::kLast:
+      return last < count && !source.one_in(4) ? last : source.below(count);
+    default:
+      while (place + 1 < count && source.one_in(2)) {
+        ++place;
+      }
+      return context.habits.names == NameHabit::kOldest ? place : count - 1 - place;
+  }
+}
+
+/// One of the names that are alive.
+inline std::uint32_t pick_live(GenerateContext const& context,
+                               std::span<std::uint32_t const> live,
+                               std::optional<std::uint32_t> last) noexcept {
+  auto const count = static_cast<std::uint32_t>(live.size());
+  std::uint32_t at = count;
+  if (last && context.habits.names == NameHabit::kLast) {
+    at = static_cast<std::uint32_t>(std::find(live.begin(), live.end(), *last) - live.begin());
+  }
+  return live[pick_place(context, count, at)];
+}
 
 /// Which sequences make sense for an operation.
 enum class SequenceWish : std::uint8_t { kAtRest, kOpen, kOpenAppend, kOpenRound, kLive };
@@ -44,17 +78,21 @@ inline bool suits(ModelSequence const& sequence, SequenceWish wish) noexcept {
 /// A sequence that suits; now and then any name that was ever given; nothing when there is none.
 inline std::optional<SequenceName> pick_sequence(GenerateContext const& context,
                                                  SequenceWish wish) noexcept {
-  if (context.model.next_sequence() != 0 && context.source.one_in(kNonsenseRate)) {
+  if (context.model.next_sequence() != 0 && context.is_nonsense()) {
     return SequenceName{context.source.below(context.model.next_sequence())};
   }
   std::uint32_t suitable = 0;
+  std::uint32_t last = UINT32_MAX;
   for (std::uint32_t const name : context.model.live_sequences()) {
-    suitable += suits(context.model.sequence({name}), wish) ? 1U : 0U;
+    if (suits(context.model.sequence({name}), wish)) {
+      last = context.last.sequence == SequenceName{name} ? suitable : last;
+      ++suitable;
+    }
   }
   if (suitable == 0) {
     return std::nullopt;
   }
-  std::uint32_t chosen = context.source.below(suitable);
+  std::uint32_t chosen = pick_place(context, suitable, last);
   for (std::uint32_t const name : context.model.live_sequences()) {
     if (suits(context.model.sequence({name}), wish) && chosen-- == 0) {
       return SequenceName{name};
@@ -65,14 +103,15 @@ inline std::optional<SequenceName> pick_sequence(GenerateContext const& context,
 
 /// A live snapshot; now and then any name that was ever given; nothing when there is none.
 inline std::optional<SnapshotName> pick_snapshot(GenerateContext const& context) noexcept {
-  if (context.model.next_snapshot() != 0 && context.source.one_in(kNonsenseRate)) {
+  if (context.model.next_snapshot() != 0 && context.is_nonsense()) {
     return SnapshotName{context.source.below(context.model.next_snapshot())};
   }
   auto const live = context.model.live_snapshots();
   if (live.empty()) {
     return std::nullopt;
   }
-  return SnapshotName{live[context.source.below(static_cast<std::uint32_t>(live.size()))]};
+  auto const& last = context.last.snapshot;
+  return SnapshotName{pick_live(context, live, last ? std::optional{last->value} : std::nullopt)};
 }
 
 /// Scopes that programs use; most prompts are of the first.
@@ -85,7 +124,7 @@ inline std::uint32_t pick_scope(Source& source) noexcept {
 /// A live entry, by the name under which it was captured first; now and then any name that was ever
 /// given; nothing when there is none.
 inline std::optional<EntryName> pick_entry(GenerateContext const& context,
-                                           std::uint32_t nonsense_rate = kNonsenseRate) noexcept {
+                                           std::uint32_t nonsense_rate) noexcept {
   if (context.model.next_entry() != 0 && context.source.one_in(nonsense_rate)) {
     return EntryName{context.source.below(context.model.next_entry())};
   }
@@ -93,23 +132,86 @@ inline std::optional<EntryName> pick_entry(GenerateContext const& context,
   if (live.empty()) {
     return std::nullopt;
   }
-  return EntryName{live[context.source.below(static_cast<std::uint32_t>(live.size()))]};
+  auto const& last = context.last.entry;
+  return EntryName{pick_live(context, live, last ? std::optional{last->value} : std::nullopt)};
+}
+inline std::optional<EntryName> pick_entry(GenerateContext const& context) noexcept {
+  return pick_entry(context, context.habits.nonsense_rate);
 }
 
-/// Rows for an append to a sequence with `room` rows left: around the mean, now and then many or
+/// A power of two up to 32, or one beside it.
+inline std::uint32_t pick_power(Source& source) noexcept {
+  std::uint32_t const power = 1U << source.below(6);
+  return source.one_in(3) ? power - 1 + source.below(3) : power;
+}
+
+/// What has edges: a page, a chunk's pages cannot be seen by rows; a pool, a ring, the largest round.
+inline std::uint32_t pick_edge(GenerateContext const& context) noexcept {
+  ModelShape const& shape = context.model.shape();
+  Source& source = context.source;
+  if (!shape.rings.empty() && source.one_in(2)) {
+    auto const& ring = shape.rings[source.below(static_cast<std::uint32_t>(shape.rings.size()))];
+    return source.one_in(2) ? ring.pool : ring.rows;
+  }
+  return source.one_in(4) ? std::max(1U, shape.capacity.largest_round) : shape.page_rows;
+}
+
+/// Rows from `position` on that end at an edge, or one row beside it; at least 1.
+inline std::uint32_t rows_to_edge(GenerateContext const& context, std::uint32_t position) noexcept {
+  std::uint32_t const edge = pick_edge(context);
+  std::uint32_t const to_edge = edge - position % edge;
+  std::uint32_t const end = to_edge + context.source.below(3);
+  return end <= 1 ? 1 : end - 1;
+}
+
+/// The habit for one length: every other one is as in the plain mix.
+inline LengthHabit length_habit(GenerateContext const& context) noexcept {
+  LengthHabit const habit = context.habits.lengths;
+  return habit == LengthHabit::kAroundMean || context.source.one_in(2) ? LengthHabit::kAroundMean
+                                                                       : habit;
+}
+
+/// Rows for an append to a sequence with `room` rows left: as the habit says, now and then many or
 /// too many; 0 when there is no room.
 inline std::uint32_t pick_rows(GenerateContext const& context, std::uint32_t room) noexcept {
   Source& source = context.source;
-  if (source.one_in(kNonsenseRate)) {
+  std::uint32_t const mean = context.habits.mean_rows;
+  if (context.is_nonsense()) {
     return room + source.below(3);
   }
   if (room == 0) {
     return 0;
   }
-  if (source.one_in(12)) {
-    return source.between(1, std::min(room, 8 * context.mean_rows));
+  switch (length_habit(context)) {
+    case LengthHabit::kPowers:
+      return std::min(room, std::max(1U, pick_power(source)));
+    case LengthHabit::kEdges:
+      return std::min(room, rows_to_edge(context, context.model.shape().capacity.tokens - room));
+    default:
+      return source.one_in(12) ? source.between(1, std::min(room, 8 * mean))
+                               : std::min(room, source.between(1, 2 * mean - 1));
   }
-  return std::min(room, source.between(1, 2 * context.mean_rows - 1));
+}
+
+/// Rows for a round on a sequence with `room` rows left.
+inline std::uint32_t pick_round_rows(GenerateContext const& context, std::uint32_t room) noexcept {
+  Source& source = context.source;
+  std::uint32_t const largest = context.model.shape().capacity.largest_round;
+  std::uint32_t rows = 0;
+  switch (length_habit(context)) {
+    case LengthHabit::kPowers:
+      rows = pick_power(source);
+      break;
+    case LengthHabit::kEdges:
+      rows = source.one_in(2) ? rows_to_edge(context, context.model.shape().capacity.tokens - room)
+             : source.one_in(2) ? source.below(2)
+                                : largest - std::min(largest, source.below(2));
+      break;
+    default:
+      rows = source.below(largest + 1);
+      break;
+  }
+  return std::min({room, largest, rows});
 }
 
 /// Whether a trace may ask for this many rows and these tokens: token ids stay exact in an f32.
@@ -128,10 +230,12 @@ inline std::uint32_t pick_piece(Source& source) noexcept {
 /// that are not are rescanned as often as in place, where there is a stash.
 inline StateMode pick_mode(GenerateContext const& context, bool round) noexcept {
   ModelShape const& shape = context.model.shape();
-  if (!context.source.one_in(shape.states.empty() ? kNonsenseRate : 2)) {
+  if (!context.source.one_in(shape.states.empty() ? context.habits.nonsense_rate
+                                                  : context.habits.mode_rate)) {
     return StateMode::kFresh;
   }
-  bool const rescans = round && context.source.one_in(shape.can_rescan() ? 2 : kNonsenseRate);
+  bool const rescans =
+      round && context.source.one_in(shape.can_rescan() ? 2 : context.habits.nonsense_rate);
   return rescans ? StateMode::kRescan : StateMode::kInPlace;
 }
 
@@ -150,8 +254,13 @@ inline std::uint32_t room_of(Model const& model, SequenceName name) noexcept {
 inline std::uint32_t pick_length(GenerateContext const& context, SequenceName name) noexcept {
   Source& source = context.source;
   std::uint32_t const own = context.model.sequence(name).live ? context.model.position(name) : 1;
-  if (source.one_in(kNonsenseRate)) {
+  if (context.is_nonsense()) {
     return own + 1;
+  }
+  if (length_habit(context) == LengthHabit::kEdges) {
+    std::uint32_t const edge = pick_edge(context);
+    std::uint32_t const back = own / edge - std::min(own / edge, source.below(2));
+    return std::min(own, std::max(1U, back * edge + source.below(3)) - 1);
   }
   std::uint32_t const page = context.model.shape().page_rows;
   switch (source.below(4)) {

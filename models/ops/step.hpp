@@ -70,8 +70,10 @@ inline void StepOp::generate_part(GenerateContext const& context,
   bool const round = source.one_in(2);
   part.deed = round ? StepDeed::kVerify : StepDeed::kAppend;
   part.sequence = name;
-  part.rows = round ? std::min(room, source.below(context.model.shape().capacity.largest_round + 1))
-                    : std::max(1U, std::min(room, source.between(1, context.mean_rows)));
+  part.rows = round ? pick_round_rows(context, room)
+              : context.habits.lengths == LengthHabit::kAroundMean
+                  ? std::max(1U, std::min(room, source.between(1, context.habits.mean_rows)))
+                  : std::max(1U, pick_rows(context, room));
   part.keep = round ? source.below(part.rows + 1) : source.one_in(8) ? 0 : part.rows;
   part.token = token;
   part.mode = pick_mode(context, round);
@@ -90,7 +92,7 @@ inline std::optional<StepOp> StepOp::generate(GenerateContext const& context) {
   for (std::uint32_t i = 0; i < live && op.items.count + 1 < kStepItemLimit; ++i) {
     std::uint32_t const at = backwards ? (first + live - i) % live : (first + i) % live;
     SequenceName const name{context.model.live_sequences()[at]};
-    if (!suits(context.model.sequence(name), SequenceWish::kAtRest) ? !source.one_in(kNonsenseRate)
+    if (!suits(context.model.sequence(name), SequenceWish::kAtRest) ? !context.is_nonsense()
                                                                     : source.one_in(4)) {
       continue;
     }
@@ -100,7 +102,7 @@ inline std::optional<StepOp> StepOp::generate(GenerateContext const& context) {
     generate_part(context, name, token, op.items.parts[op.items.count++]);
     ++sequences;
   }
-  if (sequences != 0 && op.items.count < kStepItemLimit && source.one_in(kNonsenseRate)) {
+  if (sequences != 0 && op.items.count < kStepItemLimit && context.is_nonsense()) {
     StepPart const twice = op.items.parts[op.items.count - 1];
     op.items.parts[op.items.count++] = twice;
   }

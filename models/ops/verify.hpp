@@ -49,9 +49,8 @@ struct VerifyOp {
     Source& source = context.source;
     std::uint32_t const largest = context.model.shape().capacity.largest_round;
     std::uint32_t const room = room_of(context.model, *name);
-    std::uint32_t const rows = source.one_in(kNonsenseRate)
-                                   ? source.below(largest + 2)
-                                   : std::min(room, source.below(largest + 1));
+    std::uint32_t const rows =
+        context.is_nonsense() ? source.below(largest + 2) : pick_round_rows(context, room);
     std::uint32_t const written = source.one_in(8) ? source.below(rows + 1) : rows;
     return VerifyOp{*name,
                     rows,

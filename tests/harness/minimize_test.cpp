@@ -40,6 +40,7 @@ std::vector<AnyOp> grow_failure(Geometry const& geometry, std::uint64_t seed) {
   Runner runner{geometry, {.deep_every = 1}};
   Generator const generator{geometry.mix};
   model::Source source{seed};
+  model::LastNames last;
   std::vector<AnyOp> prefix;
   constexpr std::uint32_t kMostRuns = 2000;
   for (std::uint32_t run = 0; run < kMostRuns; ++run) {
@@ -48,7 +49,7 @@ std::vector<AnyOp> grow_failure(Geometry const& geometry, std::uint64_t seed) {
       if (at == 2 * kLength) {
         return false;
       }
-      op = at < prefix.size() ? prefix[at] : generator.next(source, runner.model());
+      op = at < prefix.size() ? prefix[at] : generator.next(source, runner.model(), last);
       ++at;
       return true;
     });
