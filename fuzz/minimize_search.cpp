@@ -304,7 +304,29 @@ bool MinimizeSearch::simplify_geometry() {
       return true;
     }
   }
-  return !geometry_.built_in && drop_layers();
+  return geometry_.built_in ? drop_overrides() : drop_layers();
+}
+
+/// Of a geometry with other sizes: with fewer of them.
+bool MinimizeSearch::drop_overrides() {
+  auto sizes = model::parse_overrides(geometry_.overrides, geometry_.name);
+  Geometry const plain = model::load_geometry(geometry_.name);
+  bool improved = false;
+  for (std::size_t index = sizes.size(); index-- > 0;) {
+    auto fewer = sizes;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(index));
+    try {
+      Geometry const simpler = fewer.empty() ? plain : model::with_overrides(plain, fewer);
+      if (attempt(simpler, ops_)) {
+        geometry_ = simpler;
+        sizes = fewer;
+        improved = true;
+      }
+    } catch (model::InputError const&) {
+      continue;  // the others do not go together without it
+    }
+  }
+  return improved;
 }
 
 /// Of a geometry of the user's own: without each of its layers, and each plane of a layer.

@@ -61,6 +61,7 @@ class MinimizeSearch {
   bool merge_at(std::size_t index);
   bool simplify_fields();
   bool simplify_geometry();
+  bool drop_overrides();
   bool drop_layers();
   void write_canonically();
 

@@ -138,8 +138,8 @@ std::string line_of(Replayed const& replayed) {
 }
 
 std::string story_of(Replayed const& replayed) {
-  std::string text =
-      fmt::format("\n{}, geometry {}:\n", replayed.loaded->path, replayed.loaded->geometry.name);
+  std::string text = fmt::format(
+      "\n{}, geometry {}:\n", replayed.loaded->path, model::label(replayed.loaded->geometry));
   std::uint64_t number = 0;
   for (Step const& step : replayed.steps) {
     std::string const label = step.skipped ? "-" : std::to_string(number++);
@@ -152,7 +152,7 @@ Json file_json(Replayed const& replayed) {
   bool const failed = replayed.result.failure.has_value();
   return {{"file", replayed.loaded->path},
           {"encoded", replayed.loaded->encoded},
-          {"geometry", replayed.loaded->geometry.name},
+          {"geometry", model::label(replayed.loaded->geometry)},
           {"outcome", failed ? "violation" : "ok"},
           {"operations", replayed.ops.size()},
           {"skipped", replayed.skipped},
@@ -165,7 +165,7 @@ Json failure_json(Replayed const& replayed, std::string const& command) {
     steps.push_back({{"text", step.text}, {"answer", step.answer}, {"skipped", step.skipped}});
   }
   return {{"file", replayed.loaded->path},
-          {"geometry", replayed.loaded->geometry.name},
+          {"geometry", model::label(replayed.loaded->geometry)},
           {"operation", replayed.result.failure->op_index},
           {"steps", std::move(steps)},
           {"violations", json_of(replayed.result.failure->violations)},

@@ -196,6 +196,21 @@ TEST_F(Minimizer, TakesLayersOutOfAGeometryOfTheUsersOwn) {
       {.geometry = small.geometry.text, .ops = small.ops});
 }
 
+TEST_F(Minimizer, KeepsOnlyTheSizesThatMatter) {
+  ASSERT_TRUE(select_mutant("failed_create_leaks_id"));
+  // Only where slots run out can a creation fail.
+  Geometry const tight = model::geometry_from_reference("tiny-tight slots=3 chunk_pages=3");
+  std::vector<AnyOp> ops;
+  for (std::uint64_t seed = 0; ops.empty() && seed < 200; ++seed) {
+    ops = grow_failure(tight, seed);
+  }
+  ASSERT_FALSE(ops.empty());
+  Minimized const small = minimize({.geometry = tight, .ops = ops});
+  EXPECT_EQ(small.geometry.overrides.find("chunk_pages"), std::string::npos)
+      << model::label(small.geometry);
+  EXPECT_LE(small.ops.size(), 12U);
+}
+
 TEST_F(Minimizer, StopsWhenAskedAndKeepsTheViolation) {
   ASSERT_TRUE(select_mutant("second_rollback"));
   Geometry const geometry = model::load_geometry("tiny");
