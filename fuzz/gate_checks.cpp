@@ -89,8 +89,8 @@ std::string crash_failure(GateContext const& context, bool muted) {
 }
 
 std::string difference_failure(GateContext const& context, bool muted) {
-  Chains chains{context.geometries.front()};
-  Chain const one = chains.of(context.seed);
+  Chains chains{context.geometries.front(), context.seed};
+  Chain const one = chains.of(0);
   Chain other = one;
   std::size_t const at = one.size() / 2;
   for (std::size_t i = at; i < other.size() && !muted; ++i) {
@@ -104,20 +104,19 @@ std::string difference_failure(GateContext const& context, bool muted) {
 std::string determinism_failure(model::Geometry const& geometry,
                                 std::uint64_t seed,
                                 std::uint32_t programs) {
-  Chains forward{geometry};
+  Chains forward{geometry, seed};
   std::vector<Chain> chains;
   for (std::uint32_t index = 0; index < programs; ++index) {
-    chains.push_back(forward.of(program_seed(seed, index)));
+    chains.push_back(forward.of(index));
   }
-  Chains backward{geometry};
+  Chains backward{geometry, seed};
   for (std::uint32_t index = programs; index-- > 0;) {
-    Chain const again = backward.of(program_seed(seed, index));
+    Chain const again = backward.of(index);
     if (auto const at = first_difference(chains[index], again)) {
-      return fmt::format("program {} (seed {}) differs the second time, first at operation {}: {}",
+      return fmt::format("program {} differs the second time, first at operation {}: {}",
                          index,
-                         program_seed(seed, index),
                          *at,
-                         backward.operation(*at));
+                         backward.operation(index, *at));
     }
   }
   return {};
@@ -247,8 +246,9 @@ std::optional<std::size_t> first_difference(Chain const& one, Chain const& other
   return one.size() == other.size() ? std::nullopt : std::optional{both};
 }
 
-Chains::Chains(model::Geometry const& geometry)
-    : runner_{geometry,
+Chains::Chains(model::Geometry const& geometry, std::uint64_t seed)
+    : swarm_{{geometry}, seed, std::nullopt},
+      runner_{swarm_,
               {.on_step = [this](std::uint32_t,
                                  model::AnyOp const& op,
                                  model::Observation const&,
@@ -261,16 +261,16 @@ Chains::Chains(model::Geometry const& geometry)
                     model::mix(before, model::mix(XXH3_64bits(text.data(), text.size()), answer)));
               }}} {}
 
-Chain Chains::of(std::uint64_t seed) {
+Chain Chains::of(std::uint64_t index) {
   chain_.clear();
-  ProgramResult const result = runner_.run_seed(seed);
+  ProgramResult const result = runner_.run(swarm_.program(index));
   chain_.push_back(result.digest);
   return chain_;
 }
 
-std::string Chains::operation(std::size_t index) const {
-  return index < runner_.ops().size() ? model::text_of(runner_.ops()[index])
-                                      : "the visible bytes at the end";
+std::string Chains::operation(std::uint64_t index, std::size_t number) {
+  std::vector<model::AnyOp> const& ops = runner_.runner(swarm_.program(index)).ops();
+  return number < ops.size() ? model::text_of(ops[number]) : "the visible bytes at the end";
 }
 
 }  // namespace holdfast::fuzz

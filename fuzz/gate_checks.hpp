@@ -10,6 +10,7 @@
 
 #include "fuzz/gate.hpp"
 #include "fuzz/runner.hpp"
+#include "fuzz/swarm.hpp"
 #include "models/geometry/geometry.hpp"
 #include "models/trace.hpp"
 
@@ -43,8 +44,8 @@ struct GateTrace {
 /// Every program of at most `depth` operations from the boundary sets, from every start state.
 [[nodiscard]] GatePart exhaustive_part(GateContext const& context, std::uint32_t depth);
 
-/// So many programs of each geometry run twice, by two runners and in opposite order, with the same
-/// answers.
+/// So many programs of the swarm of each geometry run twice, by two runners and in opposite order,
+/// with the same answers.
 [[nodiscard]] GatePart determinism_part(GateContext const& context, std::uint32_t programs);
 
 /// Failures on schedule - a broken contract, a crash, an answer that changes - are reported, and
@@ -63,17 +64,18 @@ using Chain = std::vector<std::uint64_t>;
 /// Index of the first operation at which two runs of a program differ.
 [[nodiscard]] std::optional<std::size_t> first_difference(Chain const& one, Chain const& other);
 
-/// Programs of one geometry and their chains.
+/// The swarm of one geometry, and the chains of its programs.
 class Chains {
  public:
-  explicit Chains(model::Geometry const& geometry);
-  Chain of(std::uint64_t seed);
-  /// Text of an operation of the last program; of one behind its end, what stands there.
-  [[nodiscard]] std::string operation(std::size_t index) const;
+  Chains(model::Geometry const& geometry, std::uint64_t seed);
+  Chain of(std::uint64_t index);
+  /// Text of an operation of a program that ran last; of one behind its end, what stands there.
+  [[nodiscard]] std::string operation(std::uint64_t index, std::size_t number);
 
  private:
   Chain chain_;
-  Runner runner_;
+  Swarm swarm_;
+  SwarmRunner runner_;
 };
 
 }  // namespace holdfast::fuzz

@@ -34,7 +34,7 @@ struct RunOptions {
   std::optional<std::string> mutant;
   std::optional<std::string> save;
   std::optional<std::string> coverage;  ///< file that what was seen is added to
-  std::optional<std::string> flavor;  ///< none: all take turns
+  std::optional<std::string> flavor;    ///< none: all take turns
   bool compare = true;
   bool json = false;
 };

@@ -115,16 +115,17 @@ TEST(Gate, JunitIsReadByOthers) {
 }
 
 TEST(Chains, NameTheFirstOperationThatDiffers) {
-  fuzz::Chains chains{model::load_geometry("tiny")};
-  fuzz::Chain const one = chains.of(7);
-  EXPECT_EQ(fuzz::first_difference(one, chains.of(7)), std::nullopt);
-  EXPECT_EQ(chains.operation(0).rfind("create", 0), 0U);
+  fuzz::Chains chains{model::load_geometry("tiny"), 7};
+  fuzz::Chain const one = chains.of(0);
+  EXPECT_EQ(fuzz::first_difference(one, chains.of(0)), std::nullopt);
+  EXPECT_EQ(chains.operation(0, 0).rfind("create", 0), 0U);
+  EXPECT_EQ(chains.operation(0, one.size() - 1), "the visible bytes at the end");
   fuzz::Chain other = one;
   other[3] += 1;
   EXPECT_EQ(fuzz::first_difference(one, other), 3U);
   other.resize(2);
   EXPECT_EQ(fuzz::first_difference(one, other), 2U);
-  EXPECT_NE(fuzz::first_difference(one, chains.of(8)), std::nullopt);
+  EXPECT_NE(fuzz::first_difference(one, chains.of(1)), std::nullopt);
 }
 
 }  // namespace
