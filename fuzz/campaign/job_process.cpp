@@ -33,7 +33,7 @@ std::vector<std::string> job_words(CampaignPlan const& plan, Job const& job, boo
   }
   if (job.kind == JobKind::kCheck) {
     is_of_others = true;
-    std::vector<std::string> words = {plan.sanitized, "replay", "--json"};
+    std::vector<std::string> words = {plan.sanitized, "replay"};
     std::vector<std::string> const units = units_of(job);
     words.insert(words.end(), units.begin(), units.end());
     return words;
@@ -52,6 +52,14 @@ std::vector<std::string> units_of(Job const& job) {
     units.push_back(unit);
   }
   return units;
+}
+
+Job with_units(Job job, std::vector<std::string> const& units) {
+  job.input.clear();
+  for (std::string const& unit : units) {
+    job.input += unit + "\n";
+  }
+  return job;
 }
 
 Finding unit_finding(Job const& job, std::string const& unit, int status, std::string const& log) {

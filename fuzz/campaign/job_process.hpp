@@ -18,6 +18,9 @@ namespace holdfast::fuzz {
 /// Paths of the units of a kCheck job.
 [[nodiscard]] std::vector<std::string> units_of(Job const& job);
 
+/// The job, for these units.
+[[nodiscard]] Job with_units(Job job, std::vector<std::string> const& units);
+
 /// A unit that holds here and failed in the build with sanitizers.
 [[nodiscard]] Finding unit_finding(Job const& job,
                                    std::string const& unit,

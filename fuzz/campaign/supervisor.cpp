@@ -270,11 +270,9 @@ class Supervisor {
       return false;
     }
     std::size_t const count = std::min(kCheckUnits, fresh_units_.size());
-    job = fresh_job(JobKind::kCheck, kSwarmTarget);
-    for (std::size_t i = 0; i < count; ++i) {
-      job.input += fresh_units_.front() + "\n";
-      fresh_units_.pop_front();
-    }
+    auto const end = fresh_units_.begin() + static_cast<std::ptrdiff_t>(count);
+    job = with_units(fresh_job(JobKind::kCheck, kSwarmTarget), {fresh_units_.begin(), end});
+    fresh_units_.erase(fresh_units_.begin(), end);
     return true;
   }
 
@@ -470,16 +468,26 @@ class Supervisor {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
       return;
     }
-    std::vector<std::string> const paths = units_of(one.job);
-    if (paths.size() > 1) {  // which one was it
-      for (std::string const& path : paths) {
-        Job job = one.job;
-        job.input = path + "\n";
-        pending_.push_back(job);
-      }
+    if (WIFEXITED(status) && WEXITSTATUS(status) > 1 && sanitizer_id(log).empty()) {
+      throw CampaignError{"the build with sanitizers: " + last_line_of(log)};
+    }
+    std::vector<std::string> units = units_of(one.job);
+    auto const bad = std::find_if(units.begin(), units.end(), [&](std::string const& unit) {
+      return log.find(unit + ": ok") == std::string::npos;
+    });
+    if (bad == units.end()) {
       return;
     }
-    findings_.add(unit_finding(one.job, paths.front(), status, log));
+    Finding const finding = unit_finding(one.job, *bad, status, log);
+    bool const is_known = !findings_.find(finding).empty();
+    findings_.add(finding);
+    if (is_known) {
+      return;  // most of the rest would be the same
+    }
+    units.erase(units.begin(), bad + 1);
+    if (!units.empty()) {
+      pending_.push_back(with_units(one.job, units));
+    }
   }
 
   void take_spool() {

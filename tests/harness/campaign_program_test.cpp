@@ -206,6 +206,25 @@ TEST_F(Campaign, SharesUnits) {
   EXPECT_GE(files_below("b/corpus/swarm").size(), count);
 }
 
+TEST_F(Campaign, RunsNewUnitsAgainWithSanitizers) {
+  write("sanitized",
+        "#!/bin/sh\nshift\necho \"$1: ok, 3 operations\"\n"
+        "echo '==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x1'\n"
+        "echo '    #0 0x1 in holdfast::internal::f() /a.cpp:1:2'\nexit 1\n");
+  write("outdated", "#!/bin/sh\necho 'holdfast: unknown geometry'\nexit 2\n");
+  Outcome const found = shell("chmod +x sanitized outdated; " + std::string{kFuzz} +
+                              "--for 3s --workers 1 --dir a --sanitized ./sanitized --json");
+  ASSERT_EQ(found.code, 1) << found.out << found.err;
+  Json const json = Json::parse(found.out);
+  ASSERT_EQ(json.at("findings").size(), 1U) << json.at("findings").dump(2);
+  EXPECT_EQ(json.at("findings").at(0).at("id"), "ASAN heap-use-after-free");
+  EXPECT_EQ(json.at("findings").at(0).at("frames").at(0), "holdfast::internal::f");
+  expect_refusal(3,
+                 kFuzz + std::string{"--for 3s --workers 1 --dir b --sanitized ./outdated"},
+                 "the build with sanitizers: unknown geometry");
+  expect_refusal(3, "holdfast fuzz --sanitized nothing", "nothing: is not there");
+}
+
 TEST_F(Campaign, BeginsWithSeeds) {
   ASSERT_EQ(shell(kFuzz + std::string{"--for 1s --dir a"}).code, 0);
   std::size_t const count = files_below("a/corpus/swarm").size();
