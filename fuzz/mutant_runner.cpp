@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,9 +62,10 @@ struct Child {
   std::string said;
 };
 
-// One line: "1 IMMUT OWNER" or "0". The line end says that it is whole.
+// One line: "1 350 IMMUT OWNER" or "0 0". The line end says that it is whole.
 std::string line_of(MutantOutcome const& outcome) {
-  std::string line = outcome.killed ? "1" : "0";
+  std::string line = outcome.killed ? "1 " : "0 ";
+  line += std::to_string(outcome.reached);
   for (std::string const& id : outcome.invariants) {
     line += " " + id;
   }
@@ -73,7 +75,7 @@ std::string line_of(MutantOutcome const& outcome) {
 void read_line(std::string const& line, MutantOutcome& outcome) {
   std::istringstream words{line};
   int killed = 0;
-  words >> killed;
+  words >> killed >> outcome.reached;
   outcome.killed = killed != 0;
   for (std::string id; words >> id;) {
     outcome.invariants.push_back(id);
@@ -107,10 +109,20 @@ bool listen(Child& child) {
   return got > 0 || (got < 0 && errno == EINTR);
 }
 
+double seconds_of(timeval const& time) {
+  constexpr double kMicro = 1e-6;
+  return static_cast<double>(time.tv_sec) + kMicro * static_cast<double>(time.tv_usec);
+}
+
 MutantOutcome bury(Child const& child, MutantPlan const& plan, Counter const& counted) {
   close(child.pipe);
-  int const status = wait_for_child(child.process);
-  MutantOutcome outcome{.info = plan.mutants[child.mutant], .operations = counted.load()};
+  int status = 0;
+  rusage used{};
+  while (wait4(child.process, &status, 0, &used) < 0 && errno == EINTR) {
+  }
+  MutantOutcome outcome{.info = plan.mutants[child.mutant],
+                        .operations = counted.load(),
+                        .seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime)};
   if (!child.said.empty() && child.said.back() == '\n') {
     read_line(child.said, outcome);
     return outcome;
@@ -176,6 +188,9 @@ MutantOutcome run_mutant(MutantInfo const& info,
     alarm(kHangSeconds);
     ProgramResult const result = runner.run(swarm.program(index));
     outcome.operations += result.counts.operations;
+    if (outcome.reached == 0 && mutant_reached() != 0) {
+      outcome.reached = outcome.operations;
+    }
     if (result.failure) {
       note_killers(*result.failure, outcome);
     }

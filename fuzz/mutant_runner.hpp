@@ -26,7 +26,43 @@ struct MutantOutcome {
   bool killed = false;
   std::vector<std::string> invariants;  ///< that reported it, or kCrash, or kHang
   std::uint64_t operations = 0;         ///< until then, or in all
+  std::uint64_t reached =
+      0;               ///< operations through the first program that came to its site; 0: none
+  double seconds = 0;  ///< of processor time
 };
+
+/// How one mutant fared in several searches.
+struct MutantFigures {
+  MutantInfo info;
+  std::uint32_t repeats = 0;
+  std::uint32_t killed = 0;
+  std::uint32_t reached = 0;
+  std::vector<std::string> invariants;  ///< that reported it, each once
+  double operations = 0;  ///< median until the kill; a censored run counts as the longest
+  double low = 0;         ///< interval of the median, by order statistics, 95 % or what
+  double high = 0;        ///< few repeats give
+  std::uint64_t longest = 0;
+  double seconds = 0;  ///< median of processor time
+};
+
+/// Sums up the outcomes of one mutant. There must be one.
+[[nodiscard]] MutantFigures figures_of(std::vector<MutantOutcome> const& outcomes);
+
+/// How sure the interval of a median over so many repeats is, in percent.
+[[nodiscard]] double median_confidence(std::uint32_t repeats) noexcept;
+
+/// A regression trace, as its comments say.
+struct TraceOfRow {
+  std::string row;   ///< "A5", "seed 3"
+  std::string name;  ///< of the file, without folder and end
+  std::string mutant;
+};
+
+/// docs/MUTANTS.md: a table of the mutants, and one of the reports.
+[[nodiscard]] std::string mutants_page(std::vector<MutantFigures> const& figures,
+                                       std::vector<TraceOfRow> const& traces,
+                                       std::string const& search,
+                                       std::uint64_t seed);
 
 /// What to run. The outcomes depend on geometries, seed, budget and compare only.
 struct MutantPlan {

@@ -6,6 +6,7 @@
 extern "C" {
 [[gnu::weak]] bool holdfast_select_mutant(char const* name);
 [[gnu::weak]] char const* holdfast_mutant_name(std::uint32_t index);
+[[gnu::weak]] std::uint64_t holdfast_mutant_reached();
 }
 
 namespace holdfast::fuzz {
@@ -300,6 +301,10 @@ bool has_mutants() noexcept {
 
 bool select_mutant(std::string const& name) noexcept {
   return has_mutants() && holdfast_select_mutant(name.c_str());
+}
+
+std::uint64_t mutant_reached() noexcept {
+  return has_mutants() ? holdfast_mutant_reached() : 0;
 }
 
 std::vector<std::string> library_mutants() {

@@ -26,6 +26,8 @@ struct MutantInfo {
 /// Turns a mutant on, every other off; "none" turns all off. False for an unknown name, or without
 /// mutants.
 bool select_mutant(std::string const& name) noexcept;
+/// How often a site of the mutant that is on was reached since it was turned on; 0 without mutants.
+[[nodiscard]] std::uint64_t mutant_reached() noexcept;
 /// Names that the library knows, in order; empty in the plain build.
 [[nodiscard]] std::vector<std::string> library_mutants();
 

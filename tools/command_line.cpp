@@ -23,6 +23,7 @@ namespace {
 using model::InputError;
 
 constexpr std::uint64_t kMostOperations = 1'000'000'000'000;
+constexpr std::uint64_t kMostRepeats = 1000;
 constexpr std::uint64_t kMostExhaustive = 6;
 
 /// The words of all commands as they stand on the command line.
@@ -49,6 +50,7 @@ struct Words {
   std::string seeds;
   std::string flavor;
   std::string search;
+  std::string repeat;
   bool no_compare = false;
   bool json = false;
   bool markdown = false;
@@ -238,6 +240,11 @@ Commands define(CLI::App& app, Words& words) {
   commands.mutants
       ->add_option("--search", words.search, "swarm, or a flavor of programs. Default: swarm")
       ->type_name("NAME");
+  commands.mutants
+      ->add_option("--repeat", words.repeat, "Search for each so often, from this seed on")
+      ->type_name("N");
+  commands.mutants->add_flag(
+      "--markdown", words.markdown, "docs/MUTANTS.md, with the figures of these searches");
   commands.mutants->add_option("--only", words.only, "This mutant only. Repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false);
@@ -450,6 +457,13 @@ MutantsOptions read_mutants(CLI::App const& command, Words const& words) {
     known.insert(known.begin(), "swarm");
     check_flavor("--search", words.search, known);
     options.search = words.search;
+  }
+  if (was_given(command, "--repeat")) {
+    options.repeat = static_cast<std::uint32_t>(read_count("--repeat", words.repeat, kMostRepeats));
+  }
+  options.markdown = words.markdown;
+  if (options.markdown && options.json) {
+    throw InputError{"--markdown and --json exclude each other"};
   }
   for (std::string const& name : options.only) {
     check_mutant("--only", name);

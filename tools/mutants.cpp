@@ -5,9 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "fuzz/mutant_runner.hpp"
+#include "models/input_error.hpp"
+#include "models/trace.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
 #include "tools/progress.hpp"
@@ -49,7 +54,10 @@ std::vector<std::string> survivors_of(std::vector<fuzz::MutantOutcome> const& ou
   return names;
 }
 
-std::string reproduce_command(MutantsOptions const& options, std::string const& survivor) {
+/// The command that searches for one mutant again, with the seed of one of the searches.
+std::string reproduce_command(MutantsOptions const& options,
+                              std::string const& survivor,
+                              std::uint64_t seed) {
   std::vector<std::string> words = {invoked_name(), "mutants", "--only", survivor};
   for (std::string const& name : options.geometries) {
     words.insert(words.end(), {"--geometry", name});
@@ -58,7 +66,7 @@ std::string reproduce_command(MutantsOptions const& options, std::string const& 
                {"--search",
                 options.search,
                 "--seed",
-                std::to_string(options.seed),
+                std::to_string(seed),
                 "--ops",
                 std::to_string(options.budget)});
   if (!options.compare) {
@@ -86,45 +94,177 @@ Json json_of_outcomes(MutantsOptions const& options,
                {"seed", options.seed},
                {"budget", options.budget}};
   if (!survivors.empty()) {
-    json["reproduce"] = reproduce_command(options, survivors.front());
+    json["reproduce"] = reproduce_command(options, survivors.front(), options.seed);
   }
   return json;
 }
 
-std::vector<fuzz::MutantOutcome> run_all(MutantsOptions const& options) {
+/// One search for each mutant, with the seed of search `repeat`.
+std::vector<fuzz::MutantOutcome> run_all(MutantsOptions const& options,
+                                         Progress& progress,
+                                         std::uint32_t repeat) {
   fuzz::MutantPlan plan{.mutants = chosen(options.only),
                         .geometries = load_geometries(options.geometries),
-                        .seed = options.seed,
+                        .seed = options.seed + repeat,
                         .flavor = fuzz::flavor_named(options.search),
                         .budget = options.budget,
                         .compare = options.compare,
                         .jobs = std::clamp(std::thread::hardware_concurrency(), 1U, 2U)};
-  Progress progress;
   std::size_t done = 0;
   plan.on_outcome = [&](fuzz::MutantOutcome const& outcome) {
     ++done;
-    if (!options.json) {
+    if (!options.json && !options.markdown && options.repeat == 1) {
       progress.clear();
       print(line_of(outcome));
     }
   };
   plan.on_progress = [&](std::uint64_t operations) {
-    double const seconds = progress.seconds();
-    double const rate = seconds > 0 ? static_cast<double>(operations) / seconds : 0;
-    progress.show(fmt::format("{:.0f} s: {} of {} mutants, {} operations ({:.0f}/s)",
-                              seconds,
+    progress.show(fmt::format("{:.0f} s: search {} of {}, {} of {} mutants, {} operations",
+                              progress.seconds(),
+                              repeat + 1,
+                              options.repeat,
                               done,
                               plan.mutants.size(),
-                              operations,
-                              rate));
+                              operations));
   };
   return fuzz::run_mutants(plan);
+}
+
+std::string line_of(fuzz::MutantFigures const& one) {
+  std::string const outcome =
+      one.killed == one.repeats
+          ? "killed"
+          : fmt::format("killed {} of {}, reached {}", one.killed, one.repeats, one.reached);
+  return fmt::format("{:<30} {}: {:.0f} operations [{:.0f}, {:.0f}], longest {}, {:.3f} s, by {}\n",
+                     one.info.name,
+                     outcome,
+                     one.operations,
+                     one.low,
+                     one.high,
+                     one.longest,
+                     one.seconds,
+                     fmt::join(one.invariants, ", "));
+}
+
+Json json_of(fuzz::MutantFigures const& one) {
+  return {{"mutant", one.info.name},
+          {"repeats", one.repeats},
+          {"killed", one.killed},
+          {"reached", one.reached},
+          {"invariants", one.invariants},
+          {"operations", one.operations},
+          {"low", one.low},
+          {"high", one.high},
+          {"longest", one.longest},
+          {"seconds", one.seconds}};
+}
+
+std::string text_of_figures(MutantsOptions const& options,
+                            std::vector<fuzz::MutantFigures> const& figures,
+                            std::string const& reproduce) {
+  std::size_t killed = 0;
+  std::string text;
+  for (fuzz::MutantFigures const& one : figures) {
+    killed += one.killed == one.repeats ? 1 : 0;
+    text += line_of(one);
+  }
+  text += fmt::format(
+      "{}, {} killed in each of {} searches ({}); intervals of medians are {:.0f} % sure\n",
+      counted(figures.size(), "mutant"),
+      killed,
+      options.repeat,
+      options.search,
+      fuzz::median_confidence(options.repeat));
+  return reproduce.empty() ? text : text + reproduce_with(reproduce);
+}
+
+/// The regression traces of the repository that this is called in.
+std::vector<fuzz::TraceOfRow> regression_traces() {
+  std::filesystem::path const folder = "corpus/regression";
+  std::error_code error;
+  std::vector<std::string> paths;
+  for (std::filesystem::recursive_directory_iterator entry{folder, error}, end;
+       !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".trace") {
+      paths.push_back(entry->path().string());
+    }
+  }
+  if (error) {
+    throw model::InputError{
+        folder.string() + ": cannot be read, and --markdown names its traces: " + error.message()};
+  }
+  std::sort(paths.begin(), paths.end());
+  constexpr std::string_view kMutant = " mutant: ";
+  std::vector<fuzz::TraceOfRow> traces;
+  for (std::string const& path : paths) {
+    model::Trace const trace = model::load_trace(path);
+    fuzz::TraceOfRow row{.name = std::filesystem::path{path}.stem().string()};
+    if (!trace.comments.empty()) {
+      std::string const& line = trace.comments[0];
+      std::size_t const end = std::min(line.find(" ("), line.size());
+      row.row = line.substr(std::min<std::size_t>(1, end), end - std::min<std::size_t>(1, end));
+    }
+    if (trace.comments.size() > 1 && trace.comments[1].rfind(kMutant, 0) == 0) {
+      row.mutant = trace.comments[1].substr(kMutant.size());
+    }
+    traces.push_back(std::move(row));
+  }
+  return traces;
+}
+
+/// Several searches for each mutant, and their medians.
+int execute_repeated(MutantsOptions const& options) {
+  Progress progress;
+  std::vector<std::vector<fuzz::MutantOutcome>> by_mutant(chosen(options.only).size());
+  std::string reproduce;
+  for (std::uint32_t repeat = 0; repeat < options.repeat; ++repeat) {
+    std::vector<fuzz::MutantOutcome> const outcomes = run_all(options, progress, repeat);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      by_mutant[i].push_back(outcomes[i]);
+    }
+    if (std::vector<std::string> const names = survivors_of(outcomes);
+        !names.empty() && reproduce.empty()) {
+      reproduce = reproduce_command(options, names.front(), options.seed + repeat);
+    }
+  }
+  progress.clear();
+  std::vector<fuzz::MutantFigures> figures;
+  Json array = Json::array();
+  for (auto const& outcomes : by_mutant) {
+    figures.push_back(fuzz::figures_of(outcomes));
+    array.push_back(json_of(figures.back()));
+  }
+  if (options.markdown) {
+    print(fuzz::mutants_page(figures, regression_traces(), options.search, options.seed));
+  } else if (options.json) {
+    Json json = {{"search", options.search},
+                 {"repeat", options.repeat},
+                 {"seed", options.seed},
+                 {"budget", options.budget},
+                 {"confidence_percent", fuzz::median_confidence(options.repeat)},
+                 {"mutants", std::move(array)}};
+    if (!reproduce.empty()) {
+      json["reproduce"] = reproduce;
+    }
+    print(text_of(json));
+  } else {
+    print(text_of_figures(options, figures, reproduce));
+  }
+  return reproduce.empty() ? kExitHeld : kExitViolation;
 }
 
 }  // namespace
 
 int execute(MutantsOptions const& options) {
-  std::vector<fuzz::MutantOutcome> const outcomes = run_all(options);
+  if (options.markdown) {
+    static_cast<void>(regression_traces());  // what is missing is known before a long run
+  }
+  if (options.repeat > 1 || options.markdown) {
+    return execute_repeated(options);
+  }
+  Progress progress;
+  std::vector<fuzz::MutantOutcome> const outcomes = run_all(options, progress, 0);
   std::vector<std::string> const survivors = survivors_of(outcomes);
   if (options.json) {
     print(text_of(json_of_outcomes(options, outcomes)));
@@ -134,7 +274,7 @@ int execute(MutantsOptions const& options) {
                                    outcomes.size() - survivors.size(),
                                    counted(survivors.size(), "survivor"));
     if (!survivors.empty()) {
-      text += reproduce_with(reproduce_command(options, survivors.front()));
+      text += reproduce_with(reproduce_command(options, survivors.front(), options.seed));
     }
     print(text);
   }

@@ -117,6 +117,8 @@ struct MutantsOptions {
   std::uint64_t seed = kDefaultSeed;
   std::uint64_t budget = kDefaultBudget;
   std::string search = "swarm";  ///< that, or a flavor
+  std::uint32_t repeat = 1;      ///< searches of each, with a seed of their own
+  bool markdown = false;         ///< docs/MUTANTS.md
   bool compare = true;
   bool json = false;
 };

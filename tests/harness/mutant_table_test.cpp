@@ -3,12 +3,15 @@
 // look every expected killer up in the registry.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "fuzz/case_rows.hpp"
+#include "fuzz/mutant_runner.hpp"
 #include "fuzz/mutants.hpp"
 #include "fuzz/run.hpp"
 #include "invariants/registry.hpp"
@@ -72,6 +75,72 @@ TEST(MutantSwitch, KnowsItsNames) {
   EXPECT_TRUE(select_mutant("none"));
   RunPlan const plan{.geometries = {model::load_geometry("tiny")}, .seed = 1, .operations = 2000};
   EXPECT_FALSE(run_many(plan).failed) << "with every mutant off the library holds";
+}
+
+/// An outcome after so many operations.
+MutantOutcome outcome_of(std::uint64_t operations, bool killed) {
+  return {.info = all_mutants().front(),
+          .killed = killed,
+          .invariants = {killed ? "LEN" : "PROV"},
+          .operations = operations,
+          .reached = killed ? 1U : 0U};
+}
+
+TEST(MutantFigures, MedianAndItsIntervalAreOrderStatistics) {
+  std::vector<MutantOutcome> outcomes;
+  for (std::uint64_t operations = 1; operations <= 20; ++operations) {
+    outcomes.push_back(outcome_of(operations, operations < 20));
+  }
+  MutantFigures const figures = figures_of(outcomes);
+  EXPECT_EQ(figures.killed, 19U);
+  EXPECT_EQ(figures.reached, 19U);
+  EXPECT_EQ(figures.operations, 10.5);
+  // Of 20, the 6th and the 15th: 95.86 %.
+  EXPECT_EQ(figures.low, 6);
+  EXPECT_EQ(figures.high, 15);
+  EXPECT_NEAR(median_confidence(20), 95.86, 0.01);
+  EXPECT_EQ(figures.longest, 20U);
+  EXPECT_EQ(figures.invariants, (std::vector<std::string>{"LEN", "PROV"}));
+  // Of five, the least and the most.
+  outcomes.resize(5);
+  EXPECT_EQ(figures_of(outcomes).low, 1);
+  EXPECT_EQ(figures_of(outcomes).high, 5);
+  EXPECT_NEAR(median_confidence(5), 93.75, 0.01);
+}
+
+TEST(CaseRows, EachHasAMutantOrATraceOrAReason) {
+  std::string mutants;
+  for (MutantInfo const& info : all_mutants()) {
+    mutants += std::string{" "} + info.case_row + ",";
+  }
+  std::set<std::string> ids;
+  for (CaseRow const& row : all_case_rows()) {
+    EXPECT_TRUE(ids.insert(row.id).second) << row.id;
+    EXPECT_STRNE(row.text, "") << row.id;
+    bool const has_mutant = mutants.find(std::string{" "} + row.id + ",") != std::string::npos;
+    EXPECT_FALSE(has_mutant && row.why_not[0] != '\0') << row.id << " exists here";
+  }
+  EXPECT_GE(ids.size(), 100U);
+  // A mutant stands for a row that is known.
+  std::istringstream words{mutants};
+  for (std::string word; words >> word;) {
+    word.erase(std::remove(word.begin(), word.end(), ','), word.end());
+    if (word.size() >= 2 && word[0] >= 'A' && word[0] <= 'M' && word[1] >= '0' && word[1] <= '9') {
+      EXPECT_TRUE(ids.contains(word)) << word;
+    }
+  }
+}
+
+TEST(MutantSwitch, CountsHowOftenASiteIsReached) {
+  ASSERT_TRUE(select_mutant("leak_on_drop"));
+  EXPECT_EQ(mutant_reached(), 0U);
+  Runner runner{model::load_geometry("tiny"), {}};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    static_cast<void>(runner.run_seed(seed));
+  }
+  EXPECT_GT(mutant_reached(), 0U);
+  ASSERT_TRUE(select_mutant("none"));
+  EXPECT_EQ(mutant_reached(), 0U);
 }
 
 }  // namespace

@@ -104,6 +104,31 @@ TEST_F(Program, RefusesWrongTraces) {
   expect_refusal(2, "holdfast replay hollow", "hollow");
 }
 
+TEST_F(Program, RepeatsSearchesForMutants) {
+  std::string const search = "holdfast mutants --only leak_on_drop --only half_step --repeat 3 ";
+  Outcome const outcome = shell(search + "--json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  Json const json = Json::parse(outcome.out);
+  ASSERT_EQ(json.at("mutants").size(), 2U);
+  for (Json const& mutant : json.at("mutants")) {
+    EXPECT_EQ(mutant.at("killed"), 3) << mutant.dump(2);
+    EXPECT_EQ(mutant.at("reached"), 3) << mutant.dump(2);
+    EXPECT_LE(mutant.at("low"), mutant.at("operations"));
+    EXPECT_LE(mutant.at("operations"), mutant.at("high"));
+  }
+  // A search that is cut short is shown as such, with the command that repeats it.
+  Outcome const cut = shell("holdfast mutants --only half_step --repeat 3 --ops 1 --search mix");
+  EXPECT_EQ(cut.code, 1) << cut.out;
+  EXPECT_NE(cut.out.find("killed 0 of 3, reached "), std::string::npos) << cut.out;
+  EXPECT_EQ(last_line(cut.out), "holdfast mutants --only half_step --search mix --seed 1 --ops 1");
+  EXPECT_EQ(shell(last_line(cut.out)).code, 1);
+  expect_refusal(2, search + "--markdown", "corpus/regression: cannot be read");
+  expect_refusal(2, search + "--markdown --json", "exclude each other");
+  expect_refusal(2, "holdfast mutants --repeat 0", "--repeat: '0'");
+  expect_refusal(2, "holdfast mutants --search swarn", "did you mean \"swarm\"?");
+  expect_refusal(2, "holdfast run --flavor edgy", "known: mix, subset, hot, powers");
+}
+
 TEST_F(Program, SaysWhenTheEnvironmentFails) {
   std::string const run = "holdfast run --geometry tiny --ops 100";
   expect_refusal(3, run + " >/dev/full", "standard output");

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "fuzz/case_rows.hpp"
 #include "fuzz/mutants.hpp"
 #include "invariants/registry.hpp"
 
@@ -80,6 +81,25 @@ TEST(RegressionCorpus, EveryNamedMutantIsInTheTable) {
     EXPECT_EQ(trace.comments.size(), comment.mutant.empty() ? 1U : 2U) << path;
     EXPECT_TRUE(comment.mutant.empty() || known.contains(comment.mutant))
         << path << " names " << comment.mutant;
+  }
+}
+
+TEST(RegressionCorpus, EveryReportHasAMutantOrATraceOrAReason) {
+  std::set<std::string> shown;
+  for (std::string const& path : regression_traces()) {
+    shown.insert(row_comment(model::load_trace(path)).row);
+  }
+  std::string mutants;
+  for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
+    mutants += std::string{" "} + info.case_row + ",";
+  }
+  for (fuzz::CaseRow const& row : fuzz::all_case_rows()) {
+    bool const exists = shown.erase(row.id) != 0 ||
+                        mutants.find(std::string{" "} + row.id + ",") != std::string::npos;
+    EXPECT_EQ(exists, row.why_not[0] == '\0') << row.id;
+  }
+  for (std::string const& row : shown) {
+    EXPECT_EQ(row.rfind("seed", 0), 0U) << row << " is not in the list of reports";
   }
 }
 

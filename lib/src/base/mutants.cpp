@@ -9,6 +9,7 @@
 namespace holdfast::internal::base {
 
 Mutant active_mutant = Mutant::kNone;
+std::atomic<std::uint64_t> mutant_reached{0};
 
 }  // namespace holdfast::internal::base
 
@@ -23,7 +24,7 @@ char const* const kNames[] = {
 
 }  // namespace
 
-// The harness finds these two by weak reference, so that it links with either build of the library.
+// The harness finds these by weak reference, so that it links with either build of the library.
 
 /// Turns the named bug on and every other off; "none" turns all off. False for an unknown name.
 extern "C" bool holdfast_select_mutant(char const* name) {
@@ -32,6 +33,7 @@ extern "C" bool holdfast_select_mutant(char const* name) {
     if (std::strcmp(known, name) == 0) {
       holdfast::internal::base::active_mutant =
           static_cast<holdfast::internal::base::Mutant>(index);
+      holdfast::internal::base::mutant_reached = 0;
       return true;
     }
     ++index;
@@ -42,6 +44,11 @@ extern "C" bool holdfast_select_mutant(char const* name) {
 /// Name of bug `index`, counted from 1; nullptr past the last.
 extern "C" char const* holdfast_mutant_name(std::uint32_t index) {
   return index == 0 || index >= sizeof kNames / sizeof kNames[0] ? nullptr : kNames[index];
+}
+
+/// How often a site of the bug that is on was reached since it was turned on.
+extern "C" std::uint64_t holdfast_mutant_reached() {
+  return holdfast::internal::base::mutant_reached;
 }
 
 #endif

@@ -7,6 +7,7 @@
 
 #ifdef HOLDFAST_MUTANTS
 
+#include <atomic>
 #include <cstdint>
 
 namespace holdfast::internal::base {
@@ -21,11 +22,22 @@ enum class Mutant : std::uint32_t {
 
 /// The bug that is on. Written before any cache exists, only read afterwards.
 extern Mutant active_mutant;
+/// How often a site of it was reached.
+extern std::atomic<std::uint64_t> mutant_reached;
+
+/// True at the sites of the bug that is on.
+inline bool is_on(Mutant mutant) noexcept {
+  if (active_mutant != mutant) {
+    return false;
+  }
+  mutant_reached.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
 
 }  // namespace holdfast::internal::base
 
 #define HOLDFAST_MUTANT(enumerator) \
-  (::holdfast::internal::base::active_mutant == ::holdfast::internal::base::Mutant::enumerator)
+  ::holdfast::internal::base::is_on(::holdfast::internal::base::Mutant::enumerator)
 
 #else
 

@@ -267,7 +267,7 @@ Result<HandleId> Core::create_sequence(Stream stream) noexcept {
     }
   });
   if (!enough) {
-    free_sequence_count_ -= HOLDFAST_MUTANT(kFailedCreateLeaksId) ? 1 : 0;
+    free_sequence_count_ -= HOLDFAST_MUTANT(kFailedCreateLeaksId) ? 1U : 0U;
     return lacking;
   }
   --free_sequence_count_;
