@@ -154,6 +154,7 @@ void Runner::start() {
   model_.reset();
   report_.clear();
   ops_.clear();
+  points_.start();
   is_at_end_ = false;
   system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, devices_, engine_);
   system_->read_prompts_of(model_);
@@ -352,6 +353,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   if (options_.on_transition) {
     transitions_.before(model_, *system_, about);
   }
+  points_.before(op, model_);
   model_.set_operation(index);
   recorder_.clear();
   for (auto const& device : rank_devices_) {
@@ -370,6 +372,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
       op);
   note_now(check);
   note_places(check);
+  points_.after(op, check.got);
 
   text_.clear();
   model::print_op(op, text_);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fuzz/generator.hpp"
+#include "fuzz/point_watch.hpp"
 #include "fuzz/transitions.hpp"
 #include "invariants/registry.hpp"
 #include "models/geometry/geometry.hpp"
@@ -137,6 +138,7 @@ class Runner {
   std::uint32_t subject_count_ = 0;
   bool is_at_end_ = false;
   TransitionWatch transitions_;
+  PointWatch points_;
   std::vector<invariant::Place> places_;
   invariant::Report report_;
   std::vector<model::AnyOp> ops_;

@@ -44,6 +44,7 @@ struct Words {
   std::string corpus;
   std::string output;
   std::string coverage;
+  bool sometimes = false;
   std::vector<std::string> replay;
   std::string against;
   std::string exhaustive;
@@ -137,6 +138,10 @@ void define_run(CLI::App& command, Words& words) {
                   words.coverage,
                   "Add what operations were taken in which states to a file (see: coverage)")
       ->type_name("FILE.json");
+  command.add_flag("--sometimes",
+                   words.sometimes,
+                   "Say which points were never met (see: list sometimes); runs the build that has "
+                   "them");
   add_checking(command, words);
 }
 
@@ -222,12 +227,13 @@ Commands define(CLI::App& app, Words& words) {
   commands.coverage = add_command(
       app, "coverage", "Which operations were taken in which states, and what is next", words);
   define_coverage(*commands.coverage, words);
-  commands.list =
-      add_command(app, "list", "Geometries, operations, flavors, invariants and mutants", words);
+  commands.list = add_command(
+      app, "list", "Geometries, operations, flavors, invariants, mutants and points", words);
   commands.list
-      ->add_option("TOPIC",
-                   words.topic,
-                   "geometries, operations, flavors, invariants or mutants. Default: all")
+      ->add_option(
+          "TOPIC",
+          words.topic,
+          "geometries, operations, flavors, invariants, mutants or sometimes. Default: all")
       ->type_name("");
   commands.list->add_flag("--markdown", words.markdown, "Of invariants: docs/INVARIANTS.md");
   commands.mutants =
@@ -346,6 +352,7 @@ RunOptions read_run(CLI::App const& command, Words const& words) {
                      .save = text_if_given(command, "--save", words.save),
                      .coverage = text_if_given(command, "--coverage", words.coverage),
                      .flavor = text_if_given(command, "--flavor", words.flavor),
+                     .sometimes = words.sometimes,
                      .compare = !words.no_compare,
                      .json = words.json};
   if (was_given(command, "--seconds") && was_given(command, "--ops")) {
@@ -431,11 +438,11 @@ CoverageOptions read_coverage(CLI::App const& command, Words const& words) {
 
 ListOptions read_list(Words const& words) {
   std::vector<std::string> const known = {
-      "geometries", "operations", "flavors", "invariants", "mutants"};
+      "geometries", "operations", "flavors", "invariants", "mutants", "sometimes"};
   if (!words.topic.empty() && std::find(known.begin(), known.end(), words.topic) == known.end()) {
     throw InputError{"list: unknown topic '" + words.topic + "'" +
                      model::did_you_mean(words.topic, known) +
-                     "; known: geometries, operations, flavors, invariants, mutants"};
+                     "; known: geometries, operations, flavors, invariants, mutants, sometimes"};
   }
   if (words.markdown && (words.topic != "invariants" || words.json)) {
     throw InputError{"list: --markdown is for the topic invariants alone"};

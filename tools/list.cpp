@@ -7,6 +7,7 @@
 
 #include "fuzz/invariants_page.hpp"
 #include "fuzz/mutants.hpp"
+#include "fuzz/points.hpp"
 #include "fuzz/swarm.hpp"
 #include "invariants/registry.hpp"
 #include "models/geometry/geometry.hpp"
@@ -101,6 +102,16 @@ Json mutants() {
   return array;
 }
 
+Json sometimes() {
+  Json array = Json::array();
+  for (fuzz::PointInfo const& info : fuzz::all_points()) {
+    array.push_back({{"name", info.name},
+                     {"text", info.text},
+                     {"of", info.of_harness ? "harness" : "library"}});
+  }
+  return array;
+}
+
 std::string string_of(Json const& json, char const* key) {
   return json.at(key).get<std::string>();
 }
@@ -155,6 +166,13 @@ std::string mutant_line(Json const& mutant) {
                      killers.empty() ? "any" : killers);
 }
 
+std::string point_line(Json const& point) {
+  return fmt::format("  {:<26} {} ({})\n",
+                     string_of(point, "name"),
+                     string_of(point, "text"),
+                     string_of(point, "of"));
+}
+
 struct Topic {
   char const* name;
   Json (*items)();
@@ -165,7 +183,8 @@ constexpr Topic kTopics[] = {{"geometries", geometries, geometry_line},
                              {"operations", operations, operation_line},
                              {"flavors", flavors, flavor_line},
                              {"invariants", invariants, invariant_line},
-                             {"mutants", mutants, mutant_line}};
+                             {"mutants", mutants, mutant_line},
+                             {"sometimes", sometimes, point_line}};
 
 }  // namespace
 

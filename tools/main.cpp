@@ -14,7 +14,7 @@ namespace {
 
 bool needs_mutants(Options const& options) {
   if (auto const* run = std::get_if<RunOptions>(&options)) {
-    return run->mutant.has_value();
+    return run->mutant.has_value() || run->sometimes;  // that build has the library's points
   }
   if (auto const* replay = std::get_if<ReplayOptions>(&options)) {
     return replay->mutant.has_value();

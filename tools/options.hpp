@@ -35,6 +35,7 @@ struct RunOptions {
   std::optional<std::string> save;
   std::optional<std::string> coverage;  ///< file that what was seen is added to
   std::optional<std::string> flavor;    ///< none: all take turns
+  bool sometimes = false;               ///< say which points were never met
   bool compare = true;
   bool json = false;
 };

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "fuzz/generator.hpp"
+#include "fuzz/points.hpp"
 #include "tools/commands.hpp"
 #include "tools/coverage_file.hpp"
 #include "tools/process.hpp"
@@ -95,6 +96,14 @@ std::string progress_line(RunOptions const& options, fuzz::Counts const& counts,
                      std::max(left, 0.0));
 }
 
+std::vector<std::string> never_met() {
+  std::vector<std::string> names;
+  for (fuzz::PointInfo const* point : fuzz::points_never_met()) {
+    names.emplace_back(point->name);
+  }
+  return names;
+}
+
 std::string summary(Done const& done) {
   fuzz::Counts const& counts = done.result.counts;
   double const seconds = done.result.seconds;
@@ -114,6 +123,14 @@ std::string summary(Done const& done) {
     text += fmt::format("  {:<9} {}\n", known->id, counts.by_invariant[index++]);
   }
   text += counted(done.violations(), "violation") + "\n";
+  if (done.options.sometimes) {
+    std::vector<std::string> const never = never_met();
+    text += fmt::format("sometimes   {} of {} points met{}{}\n",
+                        fuzz::all_points().size() - never.size(),
+                        fuzz::all_points().size(),
+                        never.empty() ? "" : "; never: ",
+                        fmt::join(never, ", "));
+  }
   text += fmt::format("seed        {}\n", done.options.seed);
   text += fmt::format("flavor      {}\n", done.options.flavor.value_or("all, in turns"));
   text += fmt::format("digest      {}\n", digest_text(done.result.digest));
@@ -179,6 +196,9 @@ Json summary_json(Done const& done) {
                {"geometries", done.names},
                {"mutant", done.options.mutant ? Json(*done.options.mutant) : Json()},
                {"interrupted", was_interrupted()}};
+  if (done.options.sometimes) {
+    json["sometimes"] = {{"points", fuzz::all_points().size()}, {"never", never_met()}};
+  }
   if (done.result.failed) {
     json["failure"] = failure_json(done);
   }

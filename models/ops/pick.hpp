@@ -239,10 +239,11 @@ inline StateMode pick_mode(GenerateContext const& context, bool round) noexcept 
   return rescans ? StateMode::kRescan : StateMode::kInPlace;
 }
 
-/// Rows of draft planes that the engine leaves out at the end: mostly none.
+/// Rows of draft planes that the engine leaves out at the end: mostly none, and now and then more
+/// than a handle can catch up.
 inline std::uint32_t pick_skip(GenerateContext const& context) noexcept {
   bool const skips = context.model.shape().has_draft() && context.source.one_in(3);
-  return skips ? context.source.between(1, 12) : 0;
+  return skips ? context.source.between(1, 2 * context.model.shape().draft_lag()) : 0;
 }
 
 /// Rows left of a live sequence.

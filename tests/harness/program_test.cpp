@@ -309,11 +309,24 @@ TEST_F(Program, ReplaysFuzzerInputsAndSaysWhatTheyMean) {
   EXPECT_EQ(json.at("results").at(0).at("encoded"), true);
 }
 
+TEST_F(Program, SaysWhichPointsWereNeverMet) {
+  Json const few =
+      Json::parse(shell("holdfast run --geometry tiny --ops 100 --sometimes --json").out);
+  std::size_t const points =
+      Json::parse(shell("holdfast list sometimes --json").out)["sometimes"].size();
+  EXPECT_EQ(few.at("sometimes").at("points"), points);
+  EXPECT_GT(few.at("sometimes").at("never").size(), 5U);
+  Json const more = Json::parse(shell("holdfast run --ops 20000 --sometimes --json").out);
+  EXPECT_LT(more.at("sometimes").at("never").size(), few.at("sometimes").at("never").size());
+  EXPECT_NE(shell("holdfast run --ops 100 --sometimes").out.find("points met; never: "),
+            std::string::npos);
+}
+
 TEST_F(Program, ListsWhatThereIs) {
   Outcome const outcome = shell("holdfast list --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   Json const json = Json::parse(outcome.out);
-  for (char const* key : {"geometries", "operations", "invariants", "mutants"}) {
+  for (char const* key : {"geometries", "operations", "invariants", "mutants", "sometimes"}) {
     EXPECT_FALSE(json.at(key).empty()) << key;
     Json const alone = Json::parse(shell(std::string{"holdfast list --json "} + key).out);
     EXPECT_EQ(alone.size(), 1U);

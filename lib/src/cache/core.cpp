@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/mutants.hpp"
+#include "base/sometimes.hpp"
 #include "cache/core_errors.hpp"
 
 namespace holdfast::internal::cache {
@@ -267,6 +268,7 @@ Result<HandleId> Core::create_sequence(Stream stream) noexcept {
     }
   });
   if (!enough) {
+    HOLDFAST_SOMETIMES(kStartExhausted, true);
     free_sequence_count_ -= HOLDFAST_MUTANT(kFailedCreateLeaksId) ? 1U : 0U;
     return lacking;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/mutants.hpp"
+#include "base/sometimes.hpp"
 #include "cache/core.hpp"
 #include "cache/core_errors.hpp"
 
@@ -23,6 +24,7 @@ bool snapshot_forgets([[maybe_unused]] PlaneKind kind) noexcept {
 Result<HandleId> Core::snapshot(HandleId id) noexcept {
   HOLDFAST_TRY(check_at_rest(id));
   if (free_snapshot_count_ == 0) {
+    HOLDFAST_SOMETIMES(kSnapshotsExhausted, true);
     return Error{.code = ErrorCode::kExhausted,
                  .text = "every snapshot is in use",
                  .subject = "snapshots",
@@ -136,6 +138,7 @@ Status Core::release(HandleId id, Stream /*stream*/) noexcept {
   HOLDFAST_TRY(check_live(id));
   SequenceRecord& record = sequences_[id.index];
   if (record.open != OpenKind::kNone) {
+    HOLDFAST_SOMETIMES(kReleasedOpen, true);
     work_.clear();
     close_planes(id.index, 0);  // cancelled; nobody reads the device record of a released sequence
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/mutants.hpp"
+#include "base/sometimes.hpp"
 #include "cache/core.hpp"
 #include "cache/core_errors.hpp"
 
@@ -119,9 +120,11 @@ Result<EntryId> Core::capture(PrefixScope const& scope,
     return invalid("snapshot", "is empty: every sequence starts with what it holds");
   }
   if (std::uint32_t const known = index_.find(scope, tokens); known != 0) {
+    HOLDFAST_SOMETIMES(kKnownKeyCaptured, true);
     return EntryId{known, snapshots_[known].generation};
   }
   if (index_.free_count() == 0) {
+    HOLDFAST_SOMETIMES(kEntriesExhausted, true);
     return Error{.code = ErrorCode::kExhausted,
                  .text = "every prefix entry is in use",
                  .subject = "entries",
@@ -149,6 +152,7 @@ std::uint32_t Core::longest_usable(std::uint32_t entry,
         return;
       }
       if (Status const usable = plane.can_restore(entry, length); !usable) {
+        HOLDFAST_SOMETIMES(kRestoreShortenedTwice, refused);
         if (!refused) {
           refused = true;
           why = usable.error();
@@ -196,6 +200,7 @@ PrefixMatch Core::find_longest(PrefixScope const& scope,
     bool const is_older =
         best.length == length && length != 0 &&
         index_.is_older(entry, best.entry.index) != HOLDFAST_MUTANT(kRestoreFromYoungest);
+    HOLDFAST_SOMETIMES(kRestoreTie, best.length == length && length != 0);
     if (length > best.length || is_older) {
       best = {.length = length,
               .entry = {entry, snapshots_[entry].generation},
@@ -245,6 +250,7 @@ Result<RestoredIds> Core::restore(PrefixScope const& scope,
     plane.restore(found.entry.index, owner_of(*taken), found.length, step_of(index));
   });
   record.position = found.length;
+  HOLDFAST_SOMETIMES(kRestoreInsideEntry, found.length < snapshots_[found.entry.index].position);
   if (Status const launched = publish(*taken, stream); !launched) {
     give_back_sequence(*taken);
     return launched.error();
@@ -369,6 +375,7 @@ Status Core::check_entry_storage(PlaneLengths const& lengths) const noexcept {
   for_each_plane([&](std::uint32_t index, auto const& plane) {
     std::uint32_t const pages = plane.entry_shape(lengths[index]).pages;
     if (enough && pages > plane.available()) {
+      HOLDFAST_SOMETIMES(kEntryStorageExhausted, true);
       enough = Error{.code = ErrorCode::kExhausted,
                      .text = "not enough free storage for the entry",
                      .subject = name_of(plan_.classes[index].kind),

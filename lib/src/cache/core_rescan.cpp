@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/mutants.hpp"
+#include "base/sometimes.hpp"
 #include "cache/core.hpp"
 #include "cache/core_errors.hpp"
 
@@ -99,6 +100,7 @@ Status Core::rescan(std::span<ItemKeep const> items, Stream stream) noexcept {
           rescan_items_[count++] = rescan_item(item, plane, rank);
         }
       }
+      HOLDFAST_SOMETIMES(kRescanOfSeveral, count > 1);
       if (count != 0) {
         HOLDFAST_TRY(rescan_(rescan_context_,
                              {.device = device(device_of(plane, rank)),

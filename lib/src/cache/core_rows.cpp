@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/mutants.hpp"
+#include "base/sometimes.hpp"
 #include "cache/core.hpp"
 #include "cache/core_errors.hpp"
 
@@ -89,6 +90,10 @@ Status Core::check_storage(std::span<ItemRequest const> items, bool is_step) con
       }
       need += plane.need(owner_of(items[i].id.index), opening_of(items[i]));
       if (need > plane.available()) {
+        [[maybe_unused]] PlaneRule const rule = plan_.classes[plane_index].rule;
+        HOLDFAST_SOMETIMES(kSlotsExhausted, rule == PlaneRule::kSlot);
+        HOLDFAST_SOMETIMES(kRingPagesExhausted, rule == PlaneRule::kRing);
+        HOLDFAST_SOMETIMES(kPagesExhausted, rule != PlaneRule::kSlot && rule != PlaneRule::kRing);
         answer = Error{.code = ErrorCode::kExhausted,
                        .text = "not enough free pages or slots",
                        .subject = name_of(plan_.classes[plane_index].kind),
@@ -131,6 +136,9 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
   std::uint64_t const ticket = next_ticket_;
   if (!answer) {
     ++next_ticket_;  // what was marked as seen is not any more
+    HOLDFAST_SOMETIMES(
+        kRefusedAtLastItem,
+        items.size() > 1 && answer.error().item + 1 == static_cast<std::int32_t>(items.size()));
     if (HOLDFAST_MUTANT(kHalfStep) && answer.error().item > 0 && items[0].id.index != 0 &&
         answer.error().code == ErrorCode::kExhausted && check_storage(items.first(1), is_step)) {
       work_.clear();
@@ -453,6 +461,7 @@ Status Core::build_viewed_keys(std::uint32_t index, std::uint32_t keep, Stream s
       std::uint32_t const layer = i / plan_.ranks;
       std::uint32_t const rank = i % plan_.ranks;
       if (viewed_[cell(index, plane, layer, rank)] != 0) {
+        HOLDFAST_SOMETIMES(kViewedKeysBuilt, true);
         planes::WriteRowsParameters const rows{
             .view = {}, .source = nullptr, .first = 0, .count = keep};
         HOLDFAST_TRY(launch_indexer(index, rows, plane, layer, rank, stream));
@@ -530,6 +539,7 @@ Status Core::finish(std::span<ItemKeep> items, std::uint64_t ticket, Stream stre
   work_.clear();
   for (ItemKeep const& item : items) {
     bool const lost = item.accepted.committed == 0 && !can_forget(item.id.index);
+    HOLDFAST_SOMETIMES(kStateLost, lost);
     work_.open_mirror();
     close_planes(item.id.index, item.accepted.committed);
     describe(item.id.index);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/mutants.hpp"
+#include "base/sometimes.hpp"
 
 namespace holdfast::internal::planes {
 
@@ -16,6 +17,7 @@ bool DraftPlane::create(Plan const& plan, std::uint32_t plane, PlaneMemory const
 OpenRange DraftPlane::open_range(std::uint32_t sequence, Opening const& opening) const noexcept {
   std::uint32_t const first = length(sequence);
   std::uint32_t const most = opening.base + opening.rows - first;
+  HOLDFAST_SOMETIMES(kDraftLagLimited, opening.rows != 0 && most > opening.rows + lag_);
   return {first, opening.rows == 0 ? 0 : std::min(most, opening.rows + lag_)};
 }
 
@@ -45,6 +47,8 @@ void DraftPlane::commit(Owner owner,
     std::uint32_t const committed =
         HOLDFAST_MUTANT(kDraftRejectedKept) ? opening.base + opening.rows : opening.base + keep;
     watermark = std::max(watermark, std::min(right, committed));
+    HOLDFAST_SOMETIMES(kDraftLeftBehind, watermark < opening.base + keep);
+    HOLDFAST_SOMETIMES(kDraftRowsRejected, right > committed);
   }
   set_length(owner.index, watermark);
   own_table().cut(owner, watermark);
@@ -70,6 +74,7 @@ void DraftPlane::restore(std::uint32_t entry,
                          Owner owner,
                          std::uint32_t length,
                          StepWork& step) noexcept {
+  HOLDFAST_SOMETIMES(kDraftRestoredShort, table().snapshot_rows(entry) < length);
   PagedPlane::restore(entry, owner, std::min(table().snapshot_rows(entry), length), step);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/mutants.hpp"
+#include "base/sometimes.hpp"
 
 namespace holdfast::internal::planes {
 
@@ -75,6 +76,7 @@ void RecurrentPlane::reserve_in_place(Owner owner,
   State& known = sequences_[owner.index];
   std::uint32_t written = known.slot;
   if (need(owner, opening) != 0 && !(!opening.round && HOLDFAST_MUTANT(kSharedStateInPlace))) {
+    HOLDFAST_SOMETIMES(kStateCopiedForAppend, !opening.round);
     written = slots_.take(owner.mark);
     columns_[std::uint64_t{owner.index} * column_limit_] = written;
     known.columns = 1;
@@ -86,6 +88,7 @@ void RecurrentPlane::reserve_in_place(Owner owner,
                                  ? slots_.page_bytes() / 2 / kSlotRowBytes * kSlotRowBytes
                                  : slots_.page_bytes()});
   } else {
+    HOLDFAST_SOMETIMES(kStateWrittenDirectly, !opening.round);
     known.direct = !opening.round && !HOLDFAST_MUTANT(kDropSaidExact);
   }
   for (std::uint32_t i = opening.round ? opening.rows : 1; i-- > 0;) {
@@ -124,6 +127,8 @@ void RecurrentPlane::commit(Owner owner,
   if (has_columns && HOLDFAST_MUTANT(kColumnOffByOne) && keep > 1) {
     kept = keep - 2;
   }
+  HOLDFAST_SOMETIMES(kInPlaceKeptWhole, known.in_place && opening.round && keep == opening.rows);
+  HOLDFAST_SOMETIMES(kInPlaceBackToBase, known.in_place && opening.round && keep == 0);
   bool const whole_ignored =
       opening.round && keep == opening.rows &&
       (known.in_place ? HOLDFAST_MUTANT(kInPlaceKeepsBase) : HOLDFAST_MUTANT(kWholeRoundIgnored));
@@ -157,6 +162,7 @@ Status RecurrentPlane::can_truncate(std::uint32_t sequence, std::uint32_t length
   if (length == sequences_[sequence].length || HOLDFAST_MUTANT(kTruncateKeepsState)) {
     return {};
   }
+  HOLDFAST_SOMETIMES(kStateRefusesTruncate, true);
   return Error{.code = ErrorCode::kRefused,
                .text = "a state cannot be shortened; roll back to a snapshot",
                .subject = name_,
@@ -194,6 +200,7 @@ void RecurrentPlane::load(std::uint32_t snapshot,
     known = {.length = held.length, .slot = mixed};
     return;
   }
+  HOLDFAST_SOMETIMES(kSameStateLoaded, known.slot == held.slot);
   slots_.retain(held.slot);
   if (known.slot != 0) {
     release_slot(known.slot);

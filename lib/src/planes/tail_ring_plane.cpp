@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/mutants.hpp"
+#include "base/sometimes.hpp"
 
 namespace holdfast::internal::planes {
 
@@ -112,7 +113,10 @@ bool TailRingPlane::may_write(Owner owner,
                        first / page_rows_ * page_rows_ + ring_rows_ >= opening.base + opening.rows;
   bool const same_lap = (one_lap && first / ring_rows_ == pages_.shared_lap(page)) ||
                         HOLDFAST_MUTANT(kRingLapIgnored);
-  return first >= sequences_[owner.index].sealed && same_lap;
+  bool const is_open = first >= sequences_[owner.index].sealed;
+  HOLDFAST_SOMETIMES(kRingMetTwice, is_open && !one_lap);
+  HOLDFAST_SOMETIMES(kRingOtherLap, is_open && one_lap && !same_lap);
+  return is_open && same_lap;
 }
 
 std::uint32_t TailRingPlane::need(Owner owner, Opening const& opening) const noexcept {
@@ -140,6 +144,7 @@ void TailRingPlane::copy_resident(Owner owner,
   // At most two runs: what the last lap wrote from the entry's start, and what the lap before left
   // above.
   std::uint32_t run = 0;
+  [[maybe_unused]] std::uint32_t runs = 0;
   for (std::uint32_t offset = 0; offset <= page_rows_; ++offset) {
     bool resident = false;
     if (offset < page_rows_) {
@@ -160,8 +165,10 @@ void TailRingPlane::copy_resident(Owner owner,
                       .first_row = offset - run,
                       .rows = run});
       run = 0;
+      ++runs;
     }
   }
+  HOLDFAST_SOMETIMES(kRingTwoRuns, runs == 2);
 }
 
 void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept {
@@ -179,6 +186,8 @@ void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, StepWork&
       }
       continue;
     }
+    HOLDFAST_SOMETIMES(kRingPageCopied, pages_.references(old) > 1);
+    HOLDFAST_SOMETIMES(kRingBaseHeld, entry == base_entry);
     std::uint32_t const fresh = pages_.take(owner.mark);
     copy_resident(owner, entry, fresh, old, step);
     pages[entry] = fresh;
@@ -208,6 +217,7 @@ void TailRingPlane::commit(Owner owner,
   State& known = sequences_[owner.index];
   if (known.base_page != 0) {
     if (keep == 0) {
+      HOLDFAST_SOMETIMES(kRingBaseReturned, true);
       std::uint32_t const entry = entry_of(opening.base - 1);
       give_up(owner, table(owner.index)[entry]);
       table(owner.index)[entry] = known.base_page;
@@ -229,6 +239,8 @@ void TailRingPlane::commit(Owner owner,
   if (keep == 0 && !opening.round) {
     lo = std::min(lo, open_pool(opening.base));
   }
+  HOLDFAST_SOMETIMES(kRingRejectedCount,
+                     opening.round && lo > known.lo && opening.base + keep < lo + ring_rows_);
   known.lo = std::max(known.lo, lo);
   known.length = opening.base + keep;
 }
@@ -238,6 +250,7 @@ Status TailRingPlane::can_truncate(std::uint32_t sequence, std::uint32_t length)
   if (open_pool(length) == length || open_pool(length) >= known.lo) {
     return {};
   }
+  HOLDFAST_SOMETIMES(kRingTruncateRefused, true);
   return Error{.code = ErrorCode::kRefused,
                .text = "the rows of the open pool are no longer resident; roll back to a snapshot",
                .subject = name_,
@@ -330,6 +343,7 @@ void TailRingPlane::restore(std::uint32_t entry,
   sequences_[owner.index] = {
       .length = length, .lo = open_pool(length), .sealed = length, .base_page = 0};
   if (length % pool_ != 0 && held.page != 0) {
+    HOLDFAST_SOMETIMES(kRingPageRestored, true);
     std::uint32_t const slot = entry_of(length - 1);
     pages_.retain(held.page);
     table(owner.index)[slot] = held.page;

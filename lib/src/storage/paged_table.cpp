@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/mutants.hpp"
+#include "base/sometimes.hpp"
 
 namespace holdfast::internal::storage {
 namespace {
@@ -76,7 +77,10 @@ void PagedTable::copy_on_write(Owner owner,
   } else if (held_alone(owner.index, entry)) {
     pages_.set_writer(page_of(owner.index, entry), owner.mark);
     std::uint32_t& sealed = sequences_[owner.index].sealed;
+    HOLDFAST_SOMETIMES(kSealedLowered, from < sealed);
     sealed = std::min(sealed, from);
+  } else {
+    HOLDFAST_SOMETIMES(kPageWrittenByWriter, true);
   }
 }
 
@@ -91,6 +95,7 @@ void PagedTable::make_private(std::uint32_t sequence, std::uint32_t chunk_entry)
   if (chunks_.references(id) == 1 || HOLDFAST_MUTANT(kSharedChunkWritten)) {
     return;
   }
+  HOLDFAST_SOMETIMES(kChunkMadePrivate, true);
   std::uint32_t const fresh = chunks_.take();
   for (std::uint32_t const page : chunks_.pages(id)) {
     pages_.retain(page);
@@ -118,6 +123,7 @@ void PagedTable::append_page(Owner owner, StepWork& step) noexcept {
 
 void PagedTable::copy_page(Owner owner, std::uint32_t row, StepWork& step) noexcept {
   std::uint32_t const entry = row / page_rows_;
+  HOLDFAST_SOMETIMES(kPageCopied, true);
   make_private(owner.index, entry / chunk_pages_);
   std::uint32_t const old = page_of(owner.index, entry);
   std::uint32_t const fresh = pages_.take(owner.mark);
@@ -155,6 +161,8 @@ void PagedTable::cut(Owner owner, std::uint32_t rows) noexcept {
   }
   std::uint32_t const in_last = want - (keep_chunks == 0 ? 0 : (keep_chunks - 1) * chunk_pages_);
   if (keep_chunks != 0 && chunks_.used(sequence_ids(owner.index)[keep_chunks - 1]) > in_last) {
+    HOLDFAST_SOMETIMES(kSharedChunkCut,
+                       chunks_.references(sequence_ids(owner.index)[keep_chunks - 1]) > 1);
     make_private(owner.index, keep_chunks - 1);
     std::uint32_t const last = sequence_ids(owner.index)[keep_chunks - 1];
     while (chunks_.used(last) > in_last) {
@@ -199,6 +207,7 @@ void PagedTable::load(std::uint32_t snapshot, Owner owner, bool fresh, StepWork&
     bool const had = entry < target.chunks;
     bool const has = entry < source.chunks;
     if (had && has && to[entry] == from[entry]) {
+      HOLDFAST_SOMETIMES(kRollbackKeptChunk, true);
       continue;  // the same chunk names the same pages, on the device too
     }
     if (has) {
@@ -273,6 +282,7 @@ void PagedTable::restore(std::uint32_t entry,
       chunks_.retain(shared);
       to[target.chunks] = shared;
     } else {
+      HOLDFAST_SOMETIMES(kRestorePrivateChunk, true);
       std::uint32_t const fresh = chunks_.take();
       for (std::uint32_t const page : pages.first(used)) {
         pages_.retain(page);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Meets the points of the harness: what can be seen of an operation from outside.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "models/ops/op_list.hpp"
+
+namespace holdfast::fuzz {
+
+/// Looks before and after each operation of a program.
+class PointWatch {
+ public:
+  /// A new program begins.
+  void start() noexcept;
+  void before(model::AnyOp const& op, model::Model const& model) noexcept;
+  void after(model::AnyOp const& op, model::Observation const& got) noexcept;
+
+ private:
+  static constexpr std::uint32_t kNoSnapshot = model::kNameLimit;
+
+  std::array<std::uint32_t, model::kNameLimit> rolled_back_to_{};  // by sequence
+  bool is_foreign_ = false;                                        // the snapshot of a rollback
+  bool is_last_ = false;  // no sequence has the history of a fork's snapshot
+};
+
+}  // namespace holdfast::fuzz
