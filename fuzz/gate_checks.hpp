@@ -29,6 +29,7 @@ struct GateTrace {
   std::string path;
   model::Geometry geometry;
   std::vector<model::AnyOp> ops;
+  model::DeviceChoice device;
 };
 
 /// Every trace holds, with deep checks after every operation, and all of its operations run.

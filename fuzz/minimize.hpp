@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/device_choice.hpp"
 #include "models/geometry/geometry.hpp"
 #include "models/ops/op_list.hpp"
 
@@ -17,6 +18,7 @@ namespace holdfast::fuzz {
 struct MinimizePlan {
   model::Geometry geometry;
   std::vector<model::AnyOp> ops;
+  model::DeviceChoice device;
   bool compare = true;  ///< compare the answers of library and model
   /// Any violation will do, not only the one that the program has; everything is checked after every
   /// operation.

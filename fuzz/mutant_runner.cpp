@@ -182,6 +182,7 @@ MutantOutcome run_mutant(MutantInfo const& info,
   }
   RunnerOptions const options{
       .compare = plan.compare,
+      .device = {.is_simulated = plan.simulated || info.needs_streams},
       .on_step = [&](std::uint32_t, auto const&, auto const&, auto const&) { ++counted; }};
   SwarmRunner runner{swarm, options};
   for (std::uint64_t index = 0; !outcome.killed && outcome.operations < plan.budget; ++index) {

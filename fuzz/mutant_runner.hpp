@@ -72,6 +72,7 @@ struct MutantPlan {
   std::optional<Flavor> flavor;  ///< none: all take turns
   std::uint64_t budget = 0;      ///< most operations of each mutant
   bool compare = true;
+  bool simulated = false;  ///< all on simulated devices; else only those that show nowhere else
   std::uint32_t jobs = 1;  ///< processes at a time
   /// Called for each, as it is done.
   std::function<void(MutantOutcome const&)> on_outcome;

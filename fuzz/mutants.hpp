@@ -16,6 +16,7 @@ struct MutantInfo {
   char const* text;      ///< what the bug is
   char const* case_row;  ///< the public report that it stands for, "" when none
   char const* killers;   ///< ids of invariants, one of which must report it, separated by spaces
+  bool needs_streams = false;  ///< shows only where work of several streams runs later
 };
 
 /// All mutants, in the order of mutants.def.

@@ -69,7 +69,9 @@ void work(Shared& shared) {
   std::vector<std::string> references;  // of the settings
   SwarmProgram program;
   std::optional<SwarmRunner> runner;
-  RunnerOptions options{.compare = shared.plan.compare};
+  RunnerOptions options{.compare = shared.plan.compare,
+                        .device = {.is_simulated = shared.plan.simulated},
+                        .check_order = shared.plan.check_order};
   if (shared.plan.coverage != nullptr) {
     for (model::Geometry const& geometry : shared.swarm.settings()) {
       references.push_back(model::geometry_reference(geometry));
@@ -113,10 +115,11 @@ void work(Shared& shared) {
 
 FailedProgram report_failed(RunPlan const& plan, Swarm const& swarm, std::uint64_t index) {
   SwarmProgram const program = swarm.program(index);
-  SwarmRunner runner{swarm, {.compare = plan.compare}};
+  model::DeviceChoice const device{.is_simulated = plan.simulated, .seed = program.seed};
+  SwarmRunner runner{swarm, {.compare = plan.compare, .device = device}};
   static_cast<void>(runner.run(program));
   FailedProgram failed = explain_failure(
-      swarm.settings()[program.setting], runner.runner(program).ops(), plan.compare);
+      swarm.settings()[program.setting], runner.runner(program).ops(), plan.compare, device);
   failed.index = index;
   failed.seed = program.seed;
   failed.flavor = program.flavor;
@@ -152,8 +155,9 @@ std::uint64_t operations_through(std::uint64_t seed, std::uint64_t index) {
 
 FailedProgram explain_failure(model::Geometry const& geometry,
                               std::vector<model::AnyOp> const& ops,
-                              bool compare) {
-  Runner runner{geometry, {.compare = compare, .keep_log = true}};
+                              bool compare,
+                              model::DeviceChoice device) {
+  Runner runner{geometry, {.compare = compare, .keep_log = true, .device = device}};
   ProgramResult const result = runner.run_ops(ops);
   FailedProgram failed;
   if (result.failure) {
@@ -161,6 +165,7 @@ FailedProgram explain_failure(model::Geometry const& geometry,
   }
   failed.geometry = model::label(geometry);
   failed.trace.geometry = model::geometry_reference(geometry);
+  failed.trace.device = model::text_of(device);
   failed.trace.ops = runner.ops();
   return failed;
 }

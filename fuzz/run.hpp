@@ -24,6 +24,8 @@ struct RunPlan {
       0;               ///< run the least prefix of programs that reaches so many; 0: by time
   double seconds = 0;  ///< used when operations is 0
   std::uint32_t threads = 1;
+  bool simulated = false;   ///< on simulated devices
+  bool check_order = true;  ///< as RunnerOptions has it
   bool compare = true;
   /// Called about every half second from one of the threads, with what is done so far.
   std::function<void(Counts const& counts, double seconds)> on_progress;
@@ -58,7 +60,8 @@ struct RunResult {
 /// Runs a failing program again, with names for every row.
 [[nodiscard]] FailedProgram explain_failure(model::Geometry const& geometry,
                                             std::vector<model::AnyOp> const& ops,
-                                            bool compare);
+                                            bool compare,
+                                            model::DeviceChoice device = {});
 
 /// The lines that a person reads: operation, violations, story.
 [[nodiscard]] std::string describe_failure(Failure const& failure,

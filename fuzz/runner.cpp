@@ -85,17 +85,28 @@ Runner::Runner(model::Geometry const& geometry, RunnerOptions options)
       options_{std::move(options)},
       generator_{geometry_.mix},
       model_{model::make_model_shape(geometry_.layout)},
-      recorder_{make_host_device()},
-      engine_{model_.shape(), recorder_} {
+      recorder_{make_host_device()} {
   std::uint32_t const count = model_.shape().ranks * model_.shape().stages;
   for (std::uint32_t i = 0; count > 1 && i < count; ++i) {
     rank_devices_.push_back(std::make_unique<model::RankDevice>(recorder_));
-    rank_devices_.back()->share(engine_.staging());
     devices_.push_back(rank_devices_.back().get());
   }
   if (count == 1) {
     devices_.push_back(&recorder_);
   }
+  // The engine works beside the devices that count the library's own work, unless it must be in the
+  // same streams.
+  std::vector<Device*> engine_devices(count, &recorder_);
+  if (options_.device.is_simulated) {
+    world_ = std::make_unique<model::SimWorld>();
+    world_->set_order_check(options_.check_order);
+    model_.set_asynchronous(true);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      sim_devices_.push_back(std::make_unique<model::SimDevice>(*world_, *devices_[i], i));
+      devices_[i] = engine_devices[i] = sim_devices_.back().get();
+    }
+  }
+  engine_ = std::make_unique<model::ToyEngine>(model_.shape(), recorder_, engine_devices);
   if (options_.keep_log) {
     model_.keep_log();
   }
@@ -107,18 +118,19 @@ ProgramResult Runner::run_seed(std::uint64_t seed, Generator const& generator) {
   model::Source source{seed};
   model::LastNames last;
   std::uint32_t left = program_length(seed);
-  return run([&](AnyOp& op) {
+  auto const next = [&](AnyOp& op) {
     if (left == 0) {
       return false;
     }
     --left;
     op = generator.next(source, model_, last);
     return true;
-  });
+  };
+  return run(next, seed);
 }
 
 ProgramResult Runner::run_ops(std::span<AnyOp const> ops) {
-  return run([&](AnyOp& op) {
+  auto const next = [&](AnyOp& op) {
     while (!ops.empty()) {
       op = ops.front();
       ops = ops.subspan(1);
@@ -127,13 +139,14 @@ ProgramResult Runner::run_ops(std::span<AnyOp const> ops) {
       }
     }
     return false;
-  });
+  };
+  return run(next, options_.device.seed);
 }
 
-ProgramResult Runner::run(NextOp const& next) {
+ProgramResult Runner::run(NextOp const& next, std::uint64_t sim_seed) {
   ProgramResult result;
   result.counts.programs = 1;
-  start();
+  start(sim_seed);
   std::string const broken = run_with_contract([&] { run_guarded(next, result); });
   if (!broken.empty()) {
     // The library stopped in the middle of a change: nothing of it can be destroyed.
@@ -150,13 +163,23 @@ ProgramResult Runner::run(NextOp const& next) {
   return result;
 }
 
-void Runner::start() {
+void Runner::start(std::uint64_t sim_seed) {
+  if (world_) {
+    world_->start(sim_seed);
+    settle_source_ = model::Source{model::mix(sim_seed, 0x736574746CU)};
+    constexpr std::uint32_t kRates[] = {1, 1, 3, 8, 1U << 20U};
+    settle_one_in_ = kRates[settle_source_.below(std::size(kRates))];
+  }
+  engine_->settle();
+  for (auto const& device : rank_devices_) {
+    device->share(engine_->staging());
+  }
   model_.reset();
   report_.clear();
   ops_.clear();
   points_.start();
   is_at_end_ = false;
-  system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, devices_, engine_);
+  system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, devices_, *engine_);
   system_->read_prompts_of(model_);
   bind_planes();
   free_.start(system_->inspect());
@@ -355,13 +378,16 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   }
   points_.before(op, model_);
   model_.set_operation(index);
-  recorder_.clear();
-  for (auto const& device : rank_devices_) {
-    device->clear();
-  }
+  begin_work(index);
   system_->set_observer([&] {
     note_now(check);
-    note_places(check);
+    if (settles_) {
+      settle();
+    }
+    is_alone_ = is_alone_ && is_settled();
+    if (is_alone_) {
+      note_places(check);
+    }
   });
   std::visit(
       [&](auto const& known) {
@@ -371,7 +397,10 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
       },
       op);
   note_now(check);
-  note_places(check);
+  if (settles_) {
+    settle();
+  }
+  end_work(check);
   points_.after(op, check.got);
 
   text_.clear();
@@ -398,7 +427,11 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
     fail(index, result);
     return;
   }
-  poison_free(check);
+  if (is_settled()) {
+    poison_free(check);
+  } else {
+    free_.count(check.inspection);
+  }
   if (options_.on_transition) {
     transitions_.after(model_,
                        *system_,
@@ -407,6 +440,48 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
                         .outcome = model::outcome_of(check.got),
                         .op_index = index},
                        options_.on_transition);
+  }
+}
+
+bool Runner::is_settled() const noexcept {
+  return !world_ || world_->is_idle();
+}
+
+/// Runs everything that is pending.
+void Runner::settle() {
+  if (world_) {
+    world_->settle();
+    model_.settle();
+  }
+  engine_->settle();
+}
+
+/// Before an operation: what its work does is noted from here on, if nothing else is pending.
+void Runner::begin_work(std::uint32_t index) {
+  is_alone_ = is_settled();
+  settles_ = !world_ || settle_source_.one_in(settle_one_in_);
+  if (world_) {
+    world_->set_operation(index);
+  } else {
+    engine_->settle();
+  }
+  recorder_.clear();
+  for (auto const& device : rank_devices_) {
+    device->clear();
+  }
+}
+
+/// After an operation: whose work was done, if all of it was and nothing else.
+void Runner::end_work(Check const& check) {
+  is_alone_ = is_alone_ && is_settled();
+  if (is_alone_) {
+    note_places(check);
+  } else {
+    places_.clear();
+    recorder_.clear();
+    for (std::uint32_t i = 0; i < subject_count_; ++i) {
+      subjects_[i].places.clear();
+    }
   }
 }
 
@@ -423,11 +498,16 @@ void Runner::poison_free(Check const& check) {
 /// The checks after one operation: cheap ones for each sequence that it is about, deep ones when
 /// due.
 void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
-  bool const deep_due = check.op_index % options_.deep_every == options_.deep_every - 1;
+  check.sim = world_.get();
+  check.settled = is_settled();
+  bool const deep_due =
+      check.settled && check.op_index % options_.deep_every == options_.deep_every - 1;
+  if (is_alone_) {
+    check.rank_devices = rank_devices_;
+  }
   if (subject_count_ == 0) {
     check.places = places_;
     check.poison_reads = recorder_.poison_reads();
-    check.rank_devices = rank_devices_;
     check.free_before = free_.counts();
     evaluate(check, true, deep_due, result);
     return;
@@ -440,7 +520,7 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
               .system = check.system,
               .places = subject.places,
               .poison_reads = recorder_.poison_reads(),
-              .rank_devices = rank_devices_,
+              .rank_devices = check.rank_devices,
               .free_before = free_.counts(),
               .now = subject.now,
               .before = subject.before,
@@ -450,7 +530,9 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
               .got = check.got,
               .subject = subject.name,
               .snapshot = check.snapshot,
-              .entry = check.entry};
+              .entry = check.entry,
+              .sim = check.sim,
+              .settled = check.settled};
     note_touched(own, subject.position);
     evaluate(own, true, deep_due && i + 1 == subject_count_, result);
   }
@@ -459,6 +541,9 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
 void Runner::evaluate(Check const& check, bool cheap, bool deep, ProgramResult& result) {
   auto const invariants = invariant::all_invariants();
   invariant::Report own;
+  if (world_) {
+    world_->set_peeking(true);
+  }
   for (std::uint32_t i = 0; i < invariants.size(); ++i) {
     std::uint64_t evaluated = 0;
     if (cheap && invariants[i]->cheap != nullptr) {
@@ -478,83 +563,9 @@ void Runner::evaluate(Check const& check, bool cheap, bool deep, ProgramResult& 
       own.clear();
     }
   }
-}
-
-void Runner::finish(ProgramResult& result) {
-  is_at_end_ = true;
-  if (ops_.empty()) {
-    return;
+  if (world_) {
+    world_->set_peeking(false);
   }
-  Check check = make_check();
-  check.op = &ops_.back();
-  check.op_index = static_cast<std::uint32_t>(ops_.size() - 1);
-  evaluate(check, false, true, result);
-  if (report_.is_clean()) {
-    digest_visible(result);
-    system_->drop_all();
-    check.drained = true;
-    while (!model_.live_sequences().empty()) {
-      model_.release({model_.live_sequences().front()});
-    }
-    while (!model_.live_snapshots().empty()) {
-      model_.drop_snapshot({model_.live_snapshots().front()});
-    }
-    while (!model_.live_entries().empty()) {
-      model_.erase({model_.live_entries().front()});
-    }
-    evaluate(check, false, true, result);
-    if (report_.is_clean() && !system_->close().ok) {
-      report_.add({.id = "CONSERVE", .text = "every handle is gone, but the cache does not close"});
-    }
-  }
-  if (!report_.is_clean()) {
-    fail(check.op_index, result);
-  }
-}
-
-void Runner::digest_visible(ProgramResult& result) {
-  Check const check = make_check();
-  bytes_.clear();
-  std::uint32_t const ranks = model_.shape().ranks;
-  auto const read_holder = [&](Holder holder, model::History const& history) {
-    for (invariant::PlaneBinding const& plane : planes_) {
-      for (std::uint32_t layer = 0; layer < plane.model_planes.size(); ++layer) {
-        model::HistoryView const view = model_.view(history, plane.model_planes[layer]);
-        model::RowRange const rows =
-            plane.reference->rows(model_.shape().planes[plane.model_planes[layer]], view);
-        std::size_t const elements = std::size_t{rows.last - rows.first} * plane.info.row_elements;
-        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-          std::size_t const at = bytes_.size();
-          bytes_.resize(at + elements);
-          static_cast<void>(check.inspection.read_rows(holder,
-                                                       plane.index,
-                                                       layer,
-                                                       rows.first,
-                                                       rows.last - rows.first,
-                                                       {bytes_.data() + at, elements},
-                                                       rank));
-        }
-      }
-    }
-    std::size_t const elements = model_.shape().shard_state_elements;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      std::size_t const at = bytes_.size();
-      bytes_.resize(at + elements);
-      static_cast<void>(check.inspection.read_state(holder, {bytes_.data() + at, elements}, rank));
-    }
-  };
-  invariant::for_each_sequence(
-      check, [&](SequenceName name, Holder holder, model::History const& history) {
-        if (!model_.sequence(name).tainted) {
-          read_holder(holder, history);
-        }
-      });
-  invariant::for_each_held(check,
-                           [&](invariant::Label, Holder holder, model::History const& history) {
-                             read_holder(holder, history);
-                           });
-  result.digest =
-      model::mix(result.digest, XXH3_64bits(bytes_.data(), bytes_.size() * sizeof(float)));
 }
 
 void Runner::fail(std::uint32_t index, ProgramResult& result) const {

@@ -28,6 +28,8 @@ struct RunnerOptions {
   bool compare = true;    ///< compare the answers of library and model
   bool keep_log = false;  ///< note who wrote and removed each token, for reports
   std::uint32_t deep_every = 32;
+  model::DeviceChoice device;  ///< its seed is for run_ops(); run_seed() has one for each program
+  bool check_order = true;     ///< on simulated devices, look for accesses that nothing orders
   /// Called before each operation; for those that may not come back from it.
   std::function<void(model::AnyOp const& op)> on_begin;
   /// Called after each operation; for replays.
@@ -83,7 +85,7 @@ class Runner {
   /// Runs given operations; one whose precondition does not hold is skipped.
   ProgramResult run_ops(std::span<model::AnyOp const> ops);
   /// Runs the operations that `next` says; their preconditions must hold.
-  ProgramResult run(NextOp const& next);
+  ProgramResult run(NextOp const& next) { return run(next, options_.device.seed); }
   /// The operations of the last program, up to and with a failing one.
   [[nodiscard]] std::vector<model::AnyOp> const& ops() const noexcept { return ops_; }
   [[nodiscard]] model::Geometry const& geometry() const noexcept { return geometry_; }
@@ -102,8 +104,9 @@ class Runner {
     std::vector<invariant::Place> places;
   };
 
+  ProgramResult run(NextOp const& next, std::uint64_t sim_seed);
   void run_guarded(NextOp const& next, ProgramResult& result);
-  void start();
+  void start(std::uint64_t sim_seed);
   void bind_planes();
   void step(model::AnyOp const& op, std::uint32_t index, ProgramResult& result);
   void note_before(invariant::Check const& check, Subject& subject) const;
@@ -115,6 +118,10 @@ class Runner {
                   invariant::Place& place) const;
   std::uint32_t owner_of(invariant::Check const& check, invariant::Place& place) const;
   void poison_free(invariant::Check const& check);
+  [[nodiscard]] bool is_settled() const noexcept;
+  void settle();
+  void begin_work(std::uint32_t index);
+  void end_work(invariant::Check const& check);
   void evaluate_subjects(invariant::Check& check, ProgramResult& result);
   void note_touched(invariant::Check& check, std::uint32_t position_before) const;
   void evaluate(invariant::Check const& check, bool cheap, bool deep, ProgramResult& result);
@@ -130,12 +137,18 @@ class Runner {
   model::Recorder recorder_;
   std::vector<std::unique_ptr<model::RankDevice>> rank_devices_;  // when there are several
   std::vector<Device*> devices_;
+  std::unique_ptr<model::SimWorld> world_;  // of simulated devices
+  std::vector<std::unique_ptr<model::SimDevice>> sim_devices_;
+  std::uint32_t settle_one_in_ = 1;  // operations after which the host waits for everything
+  model::Source settle_source_{0};
   model::FreeStorage free_;
-  model::ToyEngine engine_;
+  std::unique_ptr<model::ToyEngine> engine_;
   std::unique_ptr<model::HoldfastSystem> system_;
   std::vector<invariant::PlaneBinding> planes_;
   std::array<Subject, model::kStepItemLimit> subjects_;
   std::uint32_t subject_count_ = 0;
+  bool is_alone_ = true;  // nothing else is pending, so that the operation's work is its own
+  bool settles_ = true;   // after this operation the host waits for everything
   bool is_at_end_ = false;
   TransitionWatch transitions_;
   PointWatch points_;

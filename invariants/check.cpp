@@ -142,8 +142,9 @@ bool check_rows(Check const& check,
                 Holder holder,
                 Label name,
                 model::History const& history,
-                model::RowRange rows) {
-  if (rows.first >= rows.last) {
+                model::RowRange rows,
+                When when) {
+  if (rows.first >= rows.last || (when == When::kSettled && !check.settled)) {
     return true;
   }
   static thread_local std::vector<float> got;
@@ -246,9 +247,10 @@ bool check_state(Check const& check,
                  char const* id,
                  Holder holder,
                  Label name,
-                 model::History const& history) {
+                 model::History const& history,
+                 When when) {
   model::ModelShape const& shape = check.model.shape();
-  if (shape.states.empty()) {
+  if (shape.states.empty() || (when == When::kSettled && !check.settled)) {
     return true;
   }
   static thread_local std::vector<float> got;

@@ -16,6 +16,7 @@
 #include "models/recorder/free_storage.hpp"
 #include "models/recorder/rank_device.hpp"
 #include "models/reference/model.hpp"
+#include "models/sim/sim_device.hpp"
 
 namespace holdfast::invariant {
 
@@ -116,6 +117,8 @@ struct Check {
   std::optional<model::EntryName> entry;        // the operation's prefix entry, if it is alive
   std::uint32_t touched_first = 0;              // committed rows that the operation touched
   std::uint32_t touched_last = 0;
+  model::SimWorld const* sim = nullptr;  // of simulated devices
+  bool settled = true;                   // no work is pending, so that memory is what it will be
   bool touched = false;  // the subject is live, at rest, and was changed by the operation
   bool drained = false;  // the program is over and every handle is gone
 
@@ -154,6 +157,10 @@ struct Invariant {
   void (*deep)(Check const& check, Report& report);
 };
 
+/// What is compared with the model: nothing while work is pending, unless somebody insists that it
+/// is done.
+enum class When : std::uint8_t { kSettled, kNow };
+
 /// Compares rows [first, last) of one plane on every rank, in its own unit, for one holder against
 /// the model; adds at most one violation under `id`, and one under FIRST when it is poison that is
 /// there. False when there was one.
@@ -164,7 +171,8 @@ bool check_rows(Check const& check,
                 Holder holder,
                 Label name,
                 model::History const& history,
-                model::RowRange rows);
+                model::RowRange rows,
+                When when = When::kSettled);
 
 /// check_rows for the rows that the operation touched, on every plane that `is_mine` names.
 void check_touched_rows(Check const& check,
@@ -184,7 +192,8 @@ bool check_state(Check const& check,
                  char const* id,
                  Holder holder,
                  Label name,
-                 model::History const& history);
+                 model::History const& history,
+                 When when = When::kSettled);
 
 /// Says whose row it is: the operation that wrote the token, and the one that should have removed
 /// it. Token 0 is that of no row.

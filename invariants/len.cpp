@@ -46,6 +46,9 @@ std::uint32_t slot_on(Check const& check,
 }
 
 void check_mirror(Check const& check, Report& report, model::SequenceName name) {
+  if (!check.settled) {
+    return;
+  }
   Holder const holder = check.holder(name);
   SequenceInfo const sequence = check.inspection.sequence(holder.index);
   std::uint32_t const ranks = check.inspection.ranks();

@@ -18,13 +18,15 @@ void check_work(Check const& check, Report& report, std::uint32_t ranks) {
   for (std::uint32_t device = 0; device < check.rank_devices.size() && report.is_clean();
        ++device) {
     std::uint32_t const first = device / ranks * ranks;
-    std::uint32_t const works = check.rank_devices[device]->works();
-    if (works != check.rank_devices[first]->works()) {
+    model::RankDevice const& own = *check.rank_devices[device];
+    model::RankDevice const& other = *check.rank_devices[first];
+    if (own.works() != other.works() || own.copied() != other.copied()) {
       add(check,
           report,
           "rank " + std::to_string(device % ranks) + " of stage " + std::to_string(device / ranks) +
-              " was given " + std::to_string(works) + " pieces of work, rank 0 " +
-              std::to_string(check.rank_devices[first]->works()));
+              " was given " + std::to_string(own.works()) + " pieces of work and " +
+              std::to_string(own.copied()) + " bytes to copy, rank 0 " +
+              std::to_string(other.works()) + " and " + std::to_string(other.copied()));
     } else if (check.rank_devices[device]->foreign() != 0) {
       add(check,
           report,

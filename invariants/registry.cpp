@@ -23,7 +23,9 @@
   X(kFail)                     \
   X(kOnce)                     \
   X(kRanks)                    \
-  X(kLive)
+  X(kLive)                     \
+  X(kOrder)                    \
+  X(kPublish)
 
 namespace holdfast::invariant {
 

@@ -17,6 +17,9 @@ void add(Check const& check, Report& report, PlaneBinding const* plane, std::str
 
 /// The device's record of sequence 0 says nothing: padding rows find no row and no state there.
 void check_record(Check const& check, Report& report) {
+  if (!check.settled) {
+    return;
+  }
   auto const mirror = check.inspection.mirror(0);
   if (mirror && mirror->committed == 0 && mirror->open == 0 && mirror->generation == 0 &&
       mirror->read_slot == 0) {

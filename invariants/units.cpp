@@ -67,7 +67,7 @@ void check_entries(Check const& check,
       continue;
     }
     bool const is_live = page != 0 && check.inspection.page_references(plane.index, page) != 0;
-    if (!is_live || device[in_block] != page) {
+    if (!is_live || (check.settled && device[in_block] != page)) {
       add(report,
           plane,
           label(name),

@@ -23,7 +23,8 @@ void check_hit(Check const& check, Report& report) {
 /// Ties go to the entry that was captured first.
 void check_source(Check const& check, Report& report) {
   model::EntryName const must = check.model.restored_from();
-  if (check.want.ok && check.got.ok && !(check.system.restored_from() == check.system.id(must))) {
+  if (check.want.ok && check.got.ok && !check.model.restored_from_pending() &&
+      !(check.system.restored_from() == check.system.id(must))) {
     report.add({.id = "WHOLE",
                 .position = check.want.value,
                 .holder = label(must).text(),

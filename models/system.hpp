@@ -57,6 +57,10 @@ class System {
   virtual Observation reload(EntryName entry) = 0;
   /// Loads an entry's bytes with something wrong about them.
   virtual Observation load_damaged(EntryName entry, Damage damage, std::uint32_t at) = 0;
+  /// The calls that follow enqueue their work there.
+  virtual Observation use_stream(Stream stream) = 0;
+  /// Waits for all work of all streams.
+  virtual Observation sync() = 0;
   /// Tries to close the cache while it may have live handles; a program goes on only after kBusy.
   virtual Observation close() = 0;
 };

@@ -371,6 +371,26 @@ void parse_header(LineReader& reader, std::string_view key, std::string& value) 
 
 }  // namespace
 
+std::string text_of(DeviceChoice const& device) {
+  return device.is_simulated ? "sim " + std::to_string(device.seed) : "host";
+}
+
+DeviceChoice device_from(std::string const& text) {
+  constexpr std::string_view kSim = "sim ";
+  if (text == "host") {
+    return {};
+  }
+  DeviceChoice device{.is_simulated = true};
+  char const* const end = text.data() + text.size();
+  if (text.starts_with(kSim)) {
+    auto const [last, error] = std::from_chars(text.data() + kSim.size(), end, device.seed);
+    if (error == std::errc{} && last == end) {
+      return device;
+    }
+  }
+  throw InputError("device " + quoted(text) + " is not known; known: host, sim SEED");
+}
+
 void print_op(AnyOp const& op, std::string& text) {
   text += name_of(op);
   std::visit(
@@ -423,9 +443,10 @@ Trace parse_trace(std::string_view text, std::string const& origin) {
         break;
       case 2:
         parse_header(reader, "device", trace.device);
-        if (trace.device != "host") {
-          reader.fail(reader.start(),
-                      "device " + quoted(trace.device) + " is not known; this program has host");
+        try {
+          static_cast<void>(device_from(trace.device));
+        } catch (InputError const& error) {
+          reader.fail(reader.start(), error.what());
         }
         break;
       default: {

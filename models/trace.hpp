@@ -5,7 +5,7 @@
 //   # what this trace shows
 //   holdfast-trace 1
 //   geometry tiny
-//   device host
+//   device host                       (or: device sim SEED)
 //   create sequence=s0
 //   append sequence=s0 rows=5 token=1 piece=0 view=0
 //
@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/device_choice.hpp"
 #include "models/ops/op_list.hpp"
 
 namespace holdfast::model {
@@ -28,7 +29,7 @@ namespace holdfast::model {
 struct Trace {
   std::vector<std::string> comments;  // before the version line, without the '#'
   std::string geometry;               // as geometry_reference() gives it
-  std::string device = "host";
+  std::string device = "host";        // as text_of(DeviceChoice) gives it
   std::vector<AnyOp> ops;
 };
 

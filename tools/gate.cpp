@@ -64,7 +64,10 @@ std::vector<fuzz::GateTrace> load_corpus(std::string const& folder) {
   std::vector<fuzz::GateTrace> traces;
   for (std::string const& path : traces_below(folder)) {
     LoadedTrace loaded = load_runnable(path);
-    traces.push_back({path, std::move(loaded.geometry), std::move(loaded.trace.ops)});
+    traces.push_back({path,
+                      std::move(loaded.geometry),
+                      std::move(loaded.trace.ops),
+                      model::device_from(loaded.trace.device)});
   }
   return traces;
 }

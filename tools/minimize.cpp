@@ -27,6 +27,7 @@ fuzz::Minimized run_search(MinimizeOptions const& options, LoadedTrace const& lo
   Progress progress;
   return fuzz::minimize({.geometry = loaded.geometry,
                          .ops = loaded.trace.ops,
+                         .device = model::device_from(loaded.trace.device),
                          .compare = options.compare,
                          .on_progress =
                              [&](std::uint64_t candidates, std::size_t operations) {
@@ -50,12 +51,15 @@ std::string verb_of(fuzz::Minimized const& result) {
   return result.died ? "dies of" : "violates";
 }
 
-std::string trace_of(MinimizeOptions const& options, fuzz::Minimized const& result) {
+std::string trace_of(MinimizeOptions const& options,
+                     std::string const& device,
+                     fuzz::Minimized const& result) {
   return model::print_trace({.comments = {fmt::format(" {} {}; mutant: {}",
                                                       verb_of(result),
                                                       fmt::join(result.ids, ", "),
                                                       options.mutant.value_or("none"))},
                              .geometry = model::geometry_reference(result.geometry),
+                             .device = device,
                              .ops = result.ops});
 }
 
@@ -123,7 +127,7 @@ int execute(MinimizeOptions const& options) {
     throw model::InputError{options.path + ": fails before its first operation: " +
                             fmt::format("{}", fmt::join(done.result.ids, ", "))};
   }
-  done.trace = trace_of(options, done.result);
+  done.trace = trace_of(options, loaded.trace.device, done.result);
   if (options.output) {
     write_file(*options.output, done.trace);
   }

@@ -69,6 +69,9 @@ std::string reproduce_command(MutantsOptions const& options,
                 std::to_string(seed),
                 "--ops",
                 std::to_string(options.budget)});
+  if (options.device != "host") {
+    words.insert(words.end(), {"--device", options.device});
+  }
   if (!options.compare) {
     words.emplace_back("--no-compare");
   }
@@ -109,6 +112,7 @@ std::vector<fuzz::MutantOutcome> run_all(MutantsOptions const& options,
                         .flavor = fuzz::flavor_named(options.search),
                         .budget = options.budget,
                         .compare = options.compare,
+                        .simulated = options.device == "sim",
                         .jobs = std::clamp(std::thread::hardware_concurrency(), 1U, 2U)};
   std::size_t done = 0;
   plan.on_outcome = [&](fuzz::MutantOutcome const& outcome) {

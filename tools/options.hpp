@@ -31,6 +31,8 @@ struct RunOptions {
   std::uint64_t operations = 0;  ///< 0: by time
   double seconds = kDefaultSeconds;
   std::uint32_t threads = 1;
+  std::string device = "host";
+  bool check_order = true;  ///< on simulated devices
   std::optional<std::string> mutant;
   std::optional<std::string> save;
   std::optional<std::string> coverage;  ///< file that what was seen is added to
@@ -113,6 +115,7 @@ struct ListOptions {
 };
 
 struct MutantsOptions {
+  std::string device = "host";          ///< sim: all mutants there
   std::vector<std::string> geometries;  ///< empty: the default ones
   std::vector<std::string> only;        ///< empty: all mutants
   std::uint64_t seed = kDefaultSeed;

@@ -98,6 +98,7 @@ Replayed replay(LoadedTrace const& loaded, bool compare) {
       loaded.geometry,
       {.compare = compare,
        .keep_log = true,
+       .device = model::device_from(loaded.trace.device),
        .on_step = [&](std::uint32_t, model::AnyOp const&, auto const& want, auto const& got) {
          follower->step(want, got);
        }}};

@@ -50,6 +50,9 @@ std::string run_command(RunOptions const& options, std::vector<std::string> cons
     words.insert(words.end(), {"--flavor", *options.flavor});
   }
   words.insert(words.end(), limit.begin(), limit.end());
+  if (options.device != "host") {
+    words.insert(words.end(), {"--device", options.device});
+  }
   append_judging(words, options.mutant, options.compare);
   return command_of(words);
 }
@@ -215,6 +218,8 @@ fuzz::RunResult run_programs(RunOptions const& options, std::vector<model::Geome
                       .operations = options.operations,
                       .seconds = options.seconds,
                       .threads = options.threads,
+                      .simulated = options.device == "sim",
+                      .check_order = options.check_order,
                       .compare = options.compare,
                       .on_progress =
                           [&](fuzz::Counts const& counts, double seconds) {

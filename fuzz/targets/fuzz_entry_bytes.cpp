@@ -50,7 +50,7 @@ class Bench {
       : model_{model::make_model_shape(geometry.layout)},
         device_{make_host_device()},
         devices_(std::size_t{geometry.layout.ranks} * geometry.layout.stages, device_.get()),
-        engine_{model_.shape(), *device_},
+        engine_{model_.shape(), *device_, devices_},
         system_{geometry.layout, devices_, engine_} {
     system_.read_prompts_of(model_);
   }

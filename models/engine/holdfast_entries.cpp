@@ -92,11 +92,14 @@ Observation HoldfastSystem::restore(PrefixQuery const& query, SequenceName name)
   std::vector<Token> const tokens = prompts_->prompt(query);
   PrefixScope const scope = scope_of(query.scope);
   auto const match = cache_.match(scope, tokens, query.limit);
-  auto restored = cache_.restore(scope, tokens, query.limit);
+  auto restored = cache_.restore(scope, tokens, query.limit, stream_);
+  // Where work runs later, an entry may have become visible in between.
+  bool const has_grown = match && prompts_->is_asynchronous() &&
+                         (restored ? match->length <= restored->length : match->length == 0);
   bool const agree =
       match && (restored ? match->length == restored->length && match->entry == restored->entry
                          : (match->length == 0) == (restored.error().code == ErrorCode::kMiss));
-  if (!agree) {
+  if (!agree && !has_grown) {
     return Observation::failure(ErrorCode::kDeviceFailed);  // never an answer of the model
   }
   if (!restored) {
@@ -124,7 +127,7 @@ Status HoldfastSystem::write_bytes(EntryName entry) {
     return size.error();
   }
   bytes_.assign(size->total, std::byte{});
-  auto const written = cache_.serialize(entries_[entry.value], bytes_);
+  auto const written = cache_.serialize(entries_[entry.value], bytes_, stream_);
   if (!written) {
     return written.error();
   }
@@ -141,7 +144,7 @@ Observation HoldfastSystem::reload(EntryName entry) {
   if (Status const erased = cache_.erase(old); !erased) {
     return Observation::failure(erased.error().code);
   }
-  auto const loaded = cache_.deserialize(scope, bytes_);
+  auto const loaded = cache_.deserialize(scope, bytes_, stream_);
   if (!loaded) {
     return Observation::failure(loaded.error().code);
   }
@@ -156,7 +159,7 @@ Observation HoldfastSystem::load_damaged(EntryName entry, Damage damage, std::ui
   damage_bytes(bytes_, damage, at);
   std::uint32_t const scope = prompts_->entry(entry).scope;
   auto const loaded =
-      cache_.deserialize(scope_of(damage == Damage::kScope ? scope ^ 4U : scope), bytes_);
+      cache_.deserialize(scope_of(damage == Damage::kScope ? scope ^ 4U : scope), bytes_, stream_);
   return loaded ? Observation::success(prompts_->next_entry())
                 : Observation::failure(loaded.error().code);
 }

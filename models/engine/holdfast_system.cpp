@@ -2,6 +2,7 @@
 // Operations onto the library's calls.
 #include "models/engine/holdfast_system.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "models/input_error.hpp"
@@ -58,7 +59,7 @@ HoldfastSystem::HoldfastSystem(Layout const& layout,
 }
 
 Observation HoldfastSystem::create(SequenceName name) {
-  auto sequence = cache_.create_sequence();
+  auto sequence = cache_.create_sequence(stream_);
   if (!sequence) {
     return Observation::failure(sequence.error().code);
   }
@@ -73,6 +74,7 @@ Observation HoldfastSystem::begin(SequenceName name,
                                   std::uint32_t written,
                                   Token token,
                                   WriteStyle style) {
+  style.stream = stream_;
   Named& named = names_[name.value];
   auto const position = named.sequence.position();
   if (!position) {
@@ -81,7 +83,7 @@ Observation HoldfastSystem::begin(SequenceName name,
   Status wrote;
   std::vector<Token> tokens = tokens_of(token, written);
   if (round) {
-    auto handle = named.sequence.verify(rows, {}, round_kind(style.mode));
+    auto handle = named.sequence.verify(rows, stream_, round_kind(style.mode));
     if (!handle) {
       return Observation::failure(handle.error().code);
     }
@@ -89,7 +91,7 @@ Observation HoldfastSystem::begin(SequenceName name,
     named.round.emplace(std::move(*handle));
     wrote = engine_.write(*named.round, *position, tokens, 0, written, style, named.history);
   } else {
-    auto handle = named.sequence.append(rows, {}, append_mode(style.mode));
+    auto handle = named.sequence.append(rows, stream_, append_mode(style.mode));
     if (!handle) {
       return Observation::failure(handle.error().code);
     }
@@ -100,6 +102,7 @@ Observation HoldfastSystem::begin(SequenceName name,
   named.position = *position;
   named.tokens = std::move(tokens);
   named.mode = style.mode;
+  named.stream = stream_;
   return observe(wrote, rows);
 }
 
@@ -117,6 +120,7 @@ Observation HoldfastSystem::rewrite(
     named.tokens[first + i] = token + i;
   }
   style.mode = named.mode;
+  style.stream = named.stream;  // what goes through views has no call that could move it
   Status const wrote =
       engine_.write(*named.round, named.position, named.tokens, first, count, style, named.history);
   if (!wrote) {
@@ -145,7 +149,7 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
     }
   }
   Status const asked = cache_.can_begin({list, items.count});
-  auto step = cache_.begin({list, items.count});
+  auto step = cache_.begin({list, items.count}, stream_);
   if (asked.has_value() != step.has_value() ||
       (!asked && asked.error().code != step.error().code)) {
     return Observation::failure(ErrorCode::kDeviceFailed);  // never an answer of the model
@@ -163,6 +167,7 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
     }
     std::vector<Token> const tokens = tokens_of(part.token, part.rows);
     style.mode = part.mode;
+    style.stream = stream_;
     StepRows rows{*step, i, part.deed == StepDeed::kVerify};
     if (Status const wrote = engine_.write(
             rows, positions[i], tokens, 0, part.rows, style, names_[part.sequence.value].history);
@@ -174,7 +179,8 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
     observer_();
   }
   Accepted accepted[kStepItemLimit];
-  if (Status const done = step->finish({keep, items.count}, {accepted, items.count}); !done) {
+  if (Status const done = step->finish({keep, items.count}, {accepted, items.count}, stream_);
+      !done) {
     return Observation::failure(done.error().code);
   }
   std::uint32_t kept = 0;
@@ -202,10 +208,11 @@ Status HoldfastSystem::append_again(SequenceName name,
                                     std::span<Token const> tokens) {
   Named& named = names_[name.value];
   auto const rows = static_cast<std::uint32_t>(tokens.size());
-  auto handle = named.sequence.append(rows);
+  auto handle = named.sequence.append(rows, stream_);
   HOLDFAST_TRY(handle);
-  HOLDFAST_TRY(engine_.write(*handle, position, tokens, 0, rows, {}, named.history));
-  HOLDFAST_TRY(handle->commit());
+  HOLDFAST_TRY(
+      engine_.write(*handle, position, tokens, 0, rows, {.stream = stream_}, named.history));
+  HOLDFAST_TRY(handle->commit(stream_));
   note_kept(name, tokens);
   return {};
 }
@@ -238,7 +245,7 @@ bool HoldfastSystem::names_rows(Step const& step,
     for (std::uint32_t i = 0; i < part.rows; ++i, ++row) {
       std::uint32_t named = UINT32_MAX;
       Status const read = devices_[device]->host_read(
-          &named, reinterpret_cast<std::byte const*>(*array + row), sizeof named, Stream{});
+          &named, reinterpret_cast<std::byte const*>(*array + row), sizeof named, stream_);
       if (!read || named != index) {
         return false;
       }
@@ -252,7 +259,7 @@ Observation HoldfastSystem::commit(SequenceName name) {
   if (!named.append) {
     return Observation::failure(ErrorCode::kStale);
   }
-  Status const committed = named.append->commit();
+  Status const committed = named.append->commit(stream_);
   if (committed) {
     note_kept(name, named.tokens);
   }
@@ -262,13 +269,13 @@ Observation HoldfastSystem::commit(SequenceName name) {
 Observation HoldfastSystem::drop(SequenceName name) {
   Named& named = names_[name.value];
   if (named.round) {
-    return observe(named.round->drop());
+    return observe(named.round->drop(stream_));
   }
   if (!named.append) {
     return Observation::failure(ErrorCode::kStale);
   }
   auto const exact = named.append->drop_is_exact();
-  if (Status const dropped = named.append->drop(); !dropped) {
+  if (Status const dropped = named.append->drop(stream_); !dropped) {
     return Observation::failure(dropped.error().code);
   }
   bool const tainted = inspect().sequence(named.sequence.id().index).tainted;
@@ -283,7 +290,7 @@ Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
   if (!named.round) {
     return Observation::failure(ErrorCode::kStale);
   }
-  auto const accepted = named.round->accept(keep);
+  auto const accepted = named.round->accept(keep, stream_);
   if (!accepted) {
     return Observation::failure(accepted.error().code);
   }
@@ -316,7 +323,7 @@ Observation HoldfastSystem::drop_snapshot(SnapshotName snapshot) {
 
 Observation HoldfastSystem::rollback(SequenceName name, SnapshotName snapshot) {
   Sequence& sequence = names_[name.value].sequence;
-  if (Status const done = sequence.rollback(snapshots_[snapshot.value]); !done) {
+  if (Status const done = sequence.rollback(snapshots_[snapshot.value], stream_); !done) {
     return Observation::failure(done.error().code);
   }
   names_[name.value].history = held_[snapshot.value];
@@ -325,7 +332,7 @@ Observation HoldfastSystem::rollback(SequenceName name, SnapshotName snapshot) {
 }
 
 Observation HoldfastSystem::fork(SnapshotName snapshot, SequenceName name) {
-  auto sequence = snapshots_[snapshot.value].fork();
+  auto sequence = snapshots_[snapshot.value].fork(stream_);
   if (!sequence) {
     return Observation::failure(sequence.error().code);
   }
@@ -340,7 +347,7 @@ Observation HoldfastSystem::can_truncate(SequenceName name, std::uint32_t length
 }
 
 Observation HoldfastSystem::truncate(SequenceName name, std::uint32_t length) {
-  Status const shortened = names_[name.value].sequence.truncate(length);
+  Status const shortened = names_[name.value].sequence.truncate(length, stream_);
   if (shortened) {
     names_[name.value].history.resize(length);
   }
@@ -348,7 +355,27 @@ Observation HoldfastSystem::truncate(SequenceName name, std::uint32_t length) {
 }
 
 Observation HoldfastSystem::release(SequenceName name) {
-  return observe(names_[name.value].sequence.release());
+  return observe(names_[name.value].sequence.release(stream_));
+}
+
+Observation HoldfastSystem::use_stream(Stream stream) {
+  stream_ = stream;
+  if (std::find(streams_.begin(), streams_.end(), stream) == streams_.end()) {
+    streams_.push_back(stream);
+  }
+  return Observation::success(0);
+}
+
+Observation HoldfastSystem::sync() {
+  for (Device* const device : devices_) {
+    for (Stream const stream : streams_) {
+      if (Status const done = device->synchronize(stream); !done) {
+        return Observation::failure(done.error().code);
+      }
+    }
+  }
+  engine_.settle();
+  return Observation::success(0);
 }
 
 Observation HoldfastSystem::close() {

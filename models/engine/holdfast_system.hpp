@@ -51,6 +51,8 @@ class HoldfastSystem final : public System {
   Observation erase(EntryName entry) override;
   Observation reload(EntryName entry) override;
   Observation load_damaged(EntryName entry, Damage damage, std::uint32_t at) override;
+  Observation use_stream(Stream stream) override;
+  Observation sync() override;
 
   /// Where prompts are read from; needed before the first capture, as an engine knows its tokens.
   void read_prompts_of(Model const& model) noexcept { prompts_ = &model; }
@@ -92,6 +94,7 @@ class HoldfastSystem final : public System {
     std::uint32_t position = 0;  // of the open handle's first row
     std::vector<Token> tokens;   // of its rows that are written
     StateMode mode = StateMode::kFresh;
+    Stream stream;               // of the open handle
     std::vector<Token> history;  // committed
   };
 
@@ -104,6 +107,8 @@ class HoldfastSystem final : public System {
   EntryId restored_from_;
   std::function<void()> observer_;
   Model const* prompts_ = nullptr;
+  Stream stream_;                          // of the calls that follow
+  std::vector<Stream> streams_{Stream{}};  // that calls went to
   std::vector<Device*> devices_;
   ToyEngine& engine_;
   Cache cache_;

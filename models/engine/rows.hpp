@@ -26,6 +26,7 @@ inline constexpr std::uint32_t kWidestRow = 4096;
 struct PlaneShape {
   PlaneKind kind = PlaneKind::kAttentionKv;
   std::uint32_t layer = 0;
+  std::uint32_t stage = 0;
   std::uint32_t elements = 0;  // of one row
   std::uint32_t parts = 1;     // equal parts of a row
   Format format = Format::kF32;

@@ -300,28 +300,56 @@ bool is_round(StepRows const& handle) noexcept {
 
 }  // namespace
 
-ToyEngine::ToyEngine(ModelShape const& shape, Device& device)
+namespace {
+
+constexpr std::uint64_t kWrites = 4;  // that may be pending before the engine waits
+
+}  // namespace
+
+ToyEngine::ToyEngine(ModelShape const& shape, Device& memory, std::span<Device* const> devices)
     : shape_{shape},
-      device_{device},
+      scratch_{memory},
+      devices_(devices.begin(), devices.end()),
       parts_(shape.states.size()),
       stash_views_(shape.states.size()) {
-  std::uint32_t elements = 1;
-  for (PlaneShape const& plane : shape.planes) {
-    elements = std::max(elements, plane.elements);
-  }
-  std::uint64_t const rows = std::max<std::uint64_t>(shape.capacity.tokens, 1);
-  auto staging = device_.allocate(rows * elements * sizeof(float), MemoryKind::kDevice);
-  auto tokens = device_.allocate(2 * rows * sizeof(Token), MemoryKind::kPinned);
-  if (!staging || !tokens) {
+  constexpr std::uint64_t kRows = 1024;
+  if (!scratch_.grow(kWrites * need_of(std::min<std::uint64_t>(shape.capacity.tokens, kRows)))) {
     throw std::bad_alloc{};
   }
-  staging_ = *staging;
-  tokens_ = *tokens;
 }
 
-ToyEngine::~ToyEngine() {
-  device_.free(staging_);
-  device_.free(tokens_);
+/// Scratch memory that one write of so many rows takes at most.
+std::uint64_t ToyEngine::need_of(std::uint64_t rows) const noexcept {
+  constexpr std::uint64_t kUnit = Scratch::kUnit;
+  std::uint64_t bytes = rows * sizeof(Token) + kUnit;
+  for (PlaneShape const& plane : shape_.planes) {
+    bool const lags = rule_of(plane.kind) == PlaneRule::kDraft;
+    std::uint64_t const most = rows + (lags ? shape_.draft_lag() : 0);
+    bytes += shape_.ranks * (most * (plane.elements * sizeof(float) + sizeof(Token)) + 2 * kUnit);
+  }
+  return bytes + shape_.ranks * (shape_.states.size() + 1) *
+                     (sizeof(SlotPart) + sizeof(StashView) + 2 * kUnit);
+}
+
+Status ToyEngine::make_room(std::uint64_t rows, Stream stream) noexcept {
+  std::uint64_t const need = need_of(rows);
+  if (!scratch_.has_room(need)) {
+    for (Device* const device : devices_) {
+      for (Stream const used : streams_) {
+        HOLDFAST_TRY(device->synchronize(used));
+      }
+    }
+    streams_.clear();
+    scratch_.take_back();
+    if (!scratch_.has_room(need) && !scratch_.grow(kWrites * need)) {
+      return Error{
+          .code = ErrorCode::kOutOfMemory, .text = "no memory for rows", .subject = "engine"};
+    }
+  }
+  if (std::find(streams_.begin(), streams_.end(), stream) == streams_.end()) {
+    streams_.push_back(stream);
+  }
+  return {};
 }
 
 template <typename Handle>
@@ -331,7 +359,7 @@ Status ToyEngine::write_plane(Handle& handle,
                               std::uint32_t rank,
                               WriteStyle style) noexcept {
   auto const [tokens, position, first, count] = span;
-  auto* const staging = reinterpret_cast<float*>(staging_.base);
+  auto* const staging = scratch_.take<float>(std::size_t{count} * plane.elements);
   RowsParameters parameters{.shape = &plane,
                             .view = {},
                             .tokens = tokens + first,
@@ -344,22 +372,22 @@ Status ToyEngine::write_plane(Handle& handle,
     // A ring has a view only for few rows; the engine falls back to writing.
     if (auto view = handle.rows(plane.kind, plane.layer, first + count, rank); view) {
       parameters.view = *view;
-      return device_.launch(kRowsKernel, &parameters, Stream{});
+      return device(plane.stage, rank).launch(kRowsKernel, &parameters, style.stream);
     }
   }
-  HOLDFAST_TRY(device_.launch(kRowsKernel, &parameters, Stream{}));
+  HOLDFAST_TRY(device(plane.stage, rank).launch(kRowsKernel, &parameters, style.stream));
   std::uint32_t const piece = style.piece == 0 ? count : style.piece;
   for (std::uint32_t done = 0; done < count; done += piece) {
     std::uint32_t const rows = std::min(piece, count - done);
     float const* const source = staging + std::size_t{done} * shard_elements(plane, shape_.ranks);
     if constexpr (std::is_same_v<Handle, StepRows>) {
       HOLDFAST_TRY(handle.step.write(
-          handle.item, plane.kind, plane.layer, source, first + done, rows, Stream{}, rank));
+          handle.item, plane.kind, plane.layer, source, first + done, rows, style.stream, rank));
     } else if constexpr (std::is_same_v<Handle, Round>) {
       HOLDFAST_TRY(
-          handle.write(plane.kind, plane.layer, source, first + done, rows, Stream{}, rank));
+          handle.write(plane.kind, plane.layer, source, first + done, rows, style.stream, rank));
     } else {
-      HOLDFAST_TRY(handle.write(plane.kind, plane.layer, source, rows, Stream{}, rank));
+      HOLDFAST_TRY(handle.write(plane.kind, plane.layer, source, rows, style.stream, rank));
     }
   }
   return {};
@@ -381,8 +409,7 @@ Status ToyEngine::write_draft(Handle& handle,
     return {};
   }
   std::uint32_t const count = most - style.skip;
-  // Beside the tokens of the open rows, which other planes are made of.
-  Token* const tokens = reinterpret_cast<Token*>(tokens_.base) + shape_.capacity.tokens;
+  Token* const tokens = scratch_.take<Token>(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     tokens[i] = i < behind ? history[open->first + i] : rows.tokens[i - behind];
   }
@@ -398,14 +425,12 @@ Status ToyEngine::write(Handle& handle,
                         std::uint32_t count,
                         WriteStyle style,
                         std::span<Token const> history) noexcept {
-  std::copy(tokens.begin(), tokens.end(), reinterpret_cast<Token*>(tokens_.base));
   if (count == 0) {
     return {};
   }
-  RowSpan const rows{.tokens = reinterpret_cast<Token const*>(tokens_.base),
-                     .position = position,
-                     .first = first,
-                     .count = count};
+  HOLDFAST_TRY(make_room(tokens.size(), style.stream));
+  tokens_ = scratch_.keep(tokens);
+  RowSpan const rows{.tokens = tokens_, .position = position, .first = first, .count = count};
   for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
     for (PlaneShape const& plane : shape_.planes) {
       if (rule_of(plane.kind) == PlaneRule::kDraft) {
@@ -417,7 +442,7 @@ Status ToyEngine::write(Handle& handle,
     auto const written = static_cast<std::uint32_t>(tokens.size());
     if constexpr (!std::is_same_v<Handle, Append>) {
       if (is_round(handle) && style.mode == StateMode::kRescan) {
-        HOLDFAST_TRY(write_stash(handle, written, first, rank));
+        HOLDFAST_TRY(write_stash(handle, written, first, rank, style));
         continue;
       }
     }
@@ -430,7 +455,8 @@ template <typename Handle>
 Status ToyEngine::write_stash(Handle& handle,
                               std::uint32_t count,
                               std::uint32_t first,
-                              std::uint32_t rank) noexcept {
+                              std::uint32_t rank,
+                              WriteStyle style) noexcept {
   auto const layers = static_cast<std::uint32_t>(shape_.states.size());
   for (std::uint32_t i = 0; i < layers; ++i) {
     StateShape const& state = shape_.states[i];
@@ -446,28 +472,49 @@ Status ToyEngine::write_stash(Handle& handle,
     HOLDFAST_TRY(stash);
     stash_views_[i] = *stash;
   }
-  StashParameters const parameters{.views = stash_views_.data(),
-                                   .tokens = reinterpret_cast<Token const*>(tokens_.base),
-                                   .layers = layers,
-                                   .first = first,
-                                   .count = count};
-  return device_.launch(kStashKernel, &parameters, Stream{});
+  for (std::uint32_t begin = 0, end = 0; begin < layers; begin = end) {
+    end = end_of_stage(begin);
+    StashParameters const parameters{
+        .views =
+            scratch_.keep(std::span<StashView const>{stash_views_}.subspan(begin, end - begin)),
+        .tokens = tokens_,
+        .layers = end - begin,
+        .first = first,
+        .count = count};
+    HOLDFAST_TRY(
+        device(shape_.states[begin].stage, rank).launch(kStashKernel, &parameters, style.stream));
+  }
+  return {};
+}
+
+std::uint32_t ToyEngine::end_of_stage(std::uint32_t state) const noexcept {
+  std::uint32_t const stage = shape_.states[state].stage;
+  while (state < shape_.states.size() && shape_.states[state].stage == stage) {
+    ++state;
+  }
+  return state;
 }
 
 Status ToyEngine::rescan(void* engine, RescanCall const& call) noexcept {
-  ToyEngine const& self = *static_cast<ToyEngine const*>(engine);
+  ToyEngine& self = *static_cast<ToyEngine*>(engine);
   auto const& states = self.shape_.states;
   // Where layers lie is the same for every round, so that the views of the last one will do.
-  auto const is_here = [&](StateShape const& state) { return state.stage == call.stage; };
-  auto const begin = std::find_if(states.begin(), states.end(), is_here);
-  auto const end = std::find_if_not(begin, states.end(), is_here);
-  auto const first = begin - states.begin();
+  std::uint32_t first = 0;
+  while (states[first].stage != call.stage) {
+    ++first;
+  }
+  std::uint32_t const layers = self.end_of_stage(first) - first;
+  HOLDFAST_TRY(self.make_room(0, call.stream));
+  SlotPart const* const parts =
+      self.scratch_.keep(std::span<SlotPart const>{self.parts_}.subspan(first, layers));
+  StashView const* const stashes =
+      self.scratch_.keep(std::span<StashView const>{self.stash_views_}.subspan(first, layers));
   for (RescanItem const& item : call.items) {
     RescanParameters const parameters{.shapes = states.data() + first,
-                                      .parts = self.parts_.data() + first,
-                                      .stashes = self.stash_views_.data() + first,
+                                      .parts = parts,
+                                      .stashes = stashes,
                                       .item = item,
-                                      .layers = static_cast<std::uint32_t>(end - begin),
+                                      .layers = layers,
                                       .ranks = self.shape_.ranks,
                                       .rank = call.rank};
     HOLDFAST_TRY(call.device.launch(kRescanKernel, &parameters, call.stream));
@@ -489,20 +536,20 @@ Status ToyEngine::write_states(Handle& handle,
   }
   // The parts of one stage share a slot, and a launch.
   for (std::uint32_t begin = 0, end = 0; begin < layers; begin = end) {
-    while (end < layers && parts_[end].sequence == parts_[begin].sequence) {
-      ++end;
-    }
-    StateParameters const parameters{.shapes = shape_.states.data() + begin,
-                                     .parts = parts_.data() + begin,
-                                     .tokens = reinterpret_cast<Token const*>(tokens_.base),
-                                     .layers = end - begin,
-                                     .first = first,
-                                     .count = count,
-                                     .ranks = shape_.ranks,
-                                     .rank = rank,
-                                     .columns = is_round(handle) && style.mode == StateMode::kFresh,
-                                     .again = style.again && style.mode == StateMode::kInPlace};
-    HOLDFAST_TRY(device_.launch(kStatesKernel, &parameters, Stream{}));
+    end = end_of_stage(begin);
+    StateParameters const parameters{
+        .shapes = shape_.states.data() + begin,
+        .parts = scratch_.keep(std::span<SlotPart const>{parts_}.subspan(begin, end - begin)),
+        .tokens = tokens_,
+        .layers = end - begin,
+        .first = first,
+        .count = count,
+        .ranks = shape_.ranks,
+        .rank = rank,
+        .columns = is_round(handle) && style.mode == StateMode::kFresh,
+        .again = style.again && style.mode == StateMode::kInPlace};
+    HOLDFAST_TRY(
+        device(shape_.states[begin].stage, rank).launch(kStatesKernel, &parameters, style.stream));
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "models/engine/scratch.hpp"
 #include "models/reference/model.hpp"
 
 namespace holdfast::model {
@@ -19,6 +20,7 @@ struct WriteStyle {
   bool again = false;       // rows of a round that may have been written before
   StateMode mode = StateMode::kFresh;
   std::uint32_t skip = 0;  // rows of draft planes that are left out at the end
+  Stream stream;           // where the engine's work goes
 };
 
 /// One item of a step, with the calls of an Append or Round.
@@ -56,13 +58,14 @@ struct SlotPart {
   std::uint32_t base_slot = 0;
 };
 
-/// Writes rows; keeps no state of its own between calls but its staging memory.
+/// Writes rows; keeps no state of its own between calls but its scratch memory.
 class ToyEngine {
  public:
-  ToyEngine(ModelShape const& shape, Device& device);
+  /// Scratch memory comes from `memory`; the work goes to a device for each rank of each stage, that
+  /// of a rank at stage * ranks + rank.
+  ToyEngine(ModelShape const& shape, Device& memory, std::span<Device* const> devices);
   ToyEngine(ToyEngine const&) = delete;
   ToyEngine& operator=(ToyEngine const&) = delete;
-  ~ToyEngine();
 
   /// Writes open rows [first, first + count) of `tokens` into every plane; states are computed anew
   /// for all of `tokens`, columns from `first` on, and draft rows from the watermark to those of
@@ -81,7 +84,9 @@ class ToyEngine {
   static Status rescan(void* engine, RescanCall const& call) noexcept;
 
   /// Memory that rows are made in.
-  [[nodiscard]] Memory staging() const noexcept { return staging_; }
+  [[nodiscard]] Memory staging() const noexcept { return scratch_.memory(); }
+  /// Nothing that was enqueued is pending any more: scratch memory may be written again.
+  void settle() noexcept { scratch_.take_back(); }
 
  private:
   /// Rows of one plane, and the tokens that they are made of.
@@ -115,14 +120,24 @@ class ToyEngine {
   Status write_stash(Handle& handle,
                      std::uint32_t count,
                      std::uint32_t first,
-                     std::uint32_t rank) noexcept;
+                     std::uint32_t rank,
+                     WriteStyle style) noexcept;
+  [[nodiscard]] std::uint64_t need_of(std::uint64_t rows) const noexcept;
+  /// Makes room for one more write; waits for all streams when there is none.
+  Status make_room(std::uint64_t rows, Stream stream) noexcept;
+  /// One past the last state of the stage that a state belongs to.
+  [[nodiscard]] std::uint32_t end_of_stage(std::uint32_t state) const noexcept;
+  [[nodiscard]] Device& device(std::uint32_t stage, std::uint32_t rank) const noexcept {
+    return *devices_[stage * shape_.ranks + rank];
+  }
 
   ModelShape const& shape_;
-  Device& device_;
-  Memory staging_{};
-  Memory tokens_{};
+  Scratch scratch_;
+  std::vector<Device*> devices_;
+  std::vector<Stream> streams_;         // that work went to since settle()
   std::vector<SlotPart> parts_;         // [states]
   std::vector<StashView> stash_views_;  // [states]; of side state, its stage's first
+  Token const* tokens_ = nullptr;       // of the write that is going on, from open row 0 on
 };
 
 }  // namespace holdfast::model

@@ -28,7 +28,9 @@
 #include "models/ops/rollback.hpp"
 #include "models/ops/snapshot.hpp"
 #include "models/ops/step.hpp"
+#include "models/ops/sync.hpp"
 #include "models/ops/truncate.hpp"
+#include "models/ops/use_stream.hpp"
 #include "models/ops/verify.hpp"
 
 namespace holdfast::model {
@@ -77,7 +79,9 @@ using AllOps = OpTypes<CreateOp,
                        RestoreOp,
                        EraseOp,
                        ReloadOp,
-                       LoadDamagedOp>;
+                       LoadDamagedOp,
+                       UseStreamOp,
+                       SyncOp>;
 
 /// One operation of a program.
 using AnyOp = AllOps::Any;

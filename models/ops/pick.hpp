@@ -56,6 +56,9 @@ inline std::uint32_t pick_live(GenerateContext const& context,
   return live[pick_place(context, count, at)];
 }
 
+/// One in this many of the operations that mean nothing on a device that runs everything at once.
+inline constexpr std::uint32_t kRareRate = 8;
+
 /// Which sequences make sense for an operation.
 enum class SequenceWish : std::uint8_t { kAtRest, kOpen, kOpenAppend, kOpenRound, kLive };
 

@@ -17,8 +17,8 @@ struct RestoreOp {
     return model.is_created(query.entry) && !model.sequence(sequence).created &&
            are_sane(query.rest, query.token) && query.scope < kScopeCount;
   }
-  Observation apply(Model& model, Observation const& /*got*/) const {
-    return model.restore(query, sequence);
+  Observation apply(Model& model, Observation const& got) const {
+    return model.restore(query, sequence, got);
   }
   Observation run(System& system) const { return system.restore(query, sequence); }
   static std::optional<RestoreOp> generate(GenerateContext const& context) {

@@ -41,6 +41,13 @@ class FreeStorage {
       remember(inspection, plane, 0, inspection.free_pages(plane));
     }
   }
+  /// Counts what is free, and poisons nothing: work that is pending may still use it.
+  void count(Inspection const& inspection) {
+    for (std::uint32_t plane = 0; plane < planes_.size(); ++plane) {
+      counts_[plane] = {.pages = static_cast<std::uint32_t>(inspection.free_pages(plane).size()),
+                        .chunks = inspection.chunks_free(plane)};
+    }
+  }
   /// Poisons what became free since the last call.
   void update(Inspection const& inspection) {
     for (std::uint32_t plane = 0; plane < planes_.size(); ++plane) {

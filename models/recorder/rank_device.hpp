@@ -19,9 +19,14 @@ class RankDevice final : public Device, private AccessSink {
   [[nodiscard]] std::uint32_t works() const noexcept { return works_; }
   /// Accesses since then outside of this device's memory, the engine's staging memory apart.
   [[nodiscard]] std::uint32_t foreign() const noexcept { return foreign_; }
-  void clear() noexcept { works_ = foreign_ = 0; }
+  void clear() noexcept {
+    works_ = foreign_ = 0;
+    copied_ = 0;
+  }
+  /// Bytes copied since then.
+  [[nodiscard]] std::uint64_t copied() const noexcept { return copied_; }
   /// Memory of no device in particular: what engines stage their rows in.
-  void share(Memory memory) { shared_.push_back(memory); }
+  void share(Memory memory) { shared_ = memory; }
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
     auto memory = recorder_.allocate(bytes, kind);
@@ -35,8 +40,8 @@ class RankDevice final : public Device, private AccessSink {
     recorder_.free(memory);
   }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
-    ++works_;
     for (CopySegment const& segment : segments) {
+      copied_ += segment.bytes;  // in how many pieces is the device's own matter
       note(segment.source);
       note(segment.destination);
     }
@@ -58,6 +63,8 @@ class RankDevice final : public Device, private AccessSink {
   Status wait(Stream stream, Event event) noexcept override {
     return recorder_.wait(stream, event);
   }
+  Result<bool> is_done(Event event) noexcept override { return recorder_.is_done(event); }
+  Status await(Event event) noexcept override { return recorder_.await(event); }
   Status synchronize(Stream stream) noexcept override { return recorder_.synchronize(stream); }
   Status host_read(void* destination,
                    std::byte const* source,
@@ -82,15 +89,15 @@ class RankDevice final : public Device, private AccessSink {
     auto const holds = [&](Memory const& memory) {
       return byte >= memory.base && byte < memory.base + memory.bytes;
     };
-    if (std::none_of(own_.begin(), own_.end(), holds) &&
-        std::none_of(shared_.begin(), shared_.end(), holds)) {
+    if (std::none_of(own_.begin(), own_.end(), holds) && !holds(shared_)) {
       ++foreign_;
     }
   }
 
   Recorder& recorder_;
   std::vector<Memory> own_;
-  std::vector<Memory> shared_;
+  Memory shared_{};
+  std::uint64_t copied_ = 0;
   std::uint32_t works_ = 0;
   std::uint32_t foreign_ = 0;
 };

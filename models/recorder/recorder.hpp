@@ -92,6 +92,8 @@ class Recorder final : public Device, private AccessSink {
   }
   Result<Event> record(Stream stream) noexcept override { return inner_->record(stream); }
   Status wait(Stream stream, Event event) noexcept override { return inner_->wait(stream, event); }
+  Result<bool> is_done(Event event) noexcept override { return inner_->is_done(event); }
+  Status await(Event event) noexcept override { return inner_->await(event); }
   Status synchronize(Stream stream) noexcept override { return inner_->synchronize(stream); }
   Status host_read(void* destination,
                    std::byte const* source,

@@ -53,6 +53,7 @@ Observation Model::capture(SnapshotName snapshot,
   }
   fresh.created = fresh.live = true;
   fresh.first_name = name.value;
+  fresh.pending = is_asynchronous_;
   fresh.scope = scope;
   fresh.history = held;
   live_entries_.push_back(name.value);
@@ -70,11 +71,14 @@ bool Model::is_usable(ModelEntry const& entry, std::uint32_t length) const noexc
   });
 }
 
-Observation Model::restore(PrefixQuery const& query, SequenceName name) {
+Observation Model::restore(PrefixQuery const& query, SequenceName name, Observation const& got) {
   next_token_ = std::max(next_token_, query.token + query.rest);
   std::vector<Token> const tokens = prompt(query);
-  std::uint32_t best = UINT32_MAX;
-  std::uint32_t longest = 0;
+  struct Candidate {
+    std::uint32_t entry;
+    std::uint32_t length;
+  };
+  std::vector<Candidate> candidates;  // oldest first
   for (std::uint32_t const live : live_entries_) {
     ModelEntry const& entry = entries_[live];
     if (entry.scope != query.scope) {
@@ -89,10 +93,26 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name) {
     while (length != 0 && !is_usable(entry, length)) {
       --length;
     }
-    if (length > longest) {
-      longest = length;
-      best = live;
+    if (length != 0) {
+      candidates.push_back({live, length});
     }
+  }
+  std::stable_sort(candidates.begin(),
+                   candidates.end(),
+                   [](Candidate const& a, Candidate const& b) { return a.length > b.length; });
+  std::uint32_t best = UINT32_MAX;
+  std::uint32_t longest = 0;
+  for (Candidate const& candidate : candidates) {
+    // One that may still be written may be visible already: the answer says whether it is.
+    bool& pending = entries_[candidate.entry].pending;
+    if (pending && !got.is(ErrorCode::kExhausted) && !(got.ok && got.value == candidate.length)) {
+      continue;
+    }
+    restored_from_pending_ = pending;
+    pending = pending && !got.ok;
+    best = candidate.entry;
+    longest = candidate.length;
+    break;
   }
   if (longest == 0) {
     return Observation::failure(ErrorCode::kMiss);
@@ -142,6 +162,7 @@ Observation Model::reload(EntryName name, bool exhausted) {
   }
   std::erase(live_entries_, first);
   live_entries_.push_back(first);  // it is the youngest now
+  entries_[first].pending = false;
   entries_[first].history.state_id = next_state_++;
   return Observation::success(static_cast<std::uint32_t>(entries_[first].history.tokens.size()));
 }

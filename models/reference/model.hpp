@@ -117,6 +117,7 @@ struct ModelEntry {
   bool live = false;             // not of a second name
   std::uint32_t first_name = 0;  // its own, or that of the entry which had the key already
   std::uint32_t scope = 0;
+  bool pending = false;  // perhaps not visible yet
   History history;
 };
 
@@ -137,6 +138,15 @@ class Model {
   void reset();
   /// From now on notes who wrote and who removed each token.
   void keep_log() { keeps_log_ = true; }
+  /// Whether devices run work later: entries may be invisible until settle().
+  void set_asynchronous(bool on) noexcept { is_asynchronous_ = on; }
+  [[nodiscard]] bool is_asynchronous() const noexcept { return is_asynchronous_; }
+  /// All work is done.
+  void settle() noexcept {
+    for (std::uint32_t const live : live_entries_) {
+      entries_[live].pending = false;
+    }
+  }
   void set_operation(std::uint32_t index) noexcept { operation_ = index; }
 
   Observation create(SequenceName name, bool exhausted);
@@ -172,7 +182,7 @@ class Model {
                       EntryName entry,
                       std::uint32_t scope,
                       std::uint32_t extra);
-  Observation restore(PrefixQuery const& query, SequenceName name);
+  Observation restore(PrefixQuery const& query, SequenceName name, Observation const& got);
   Observation erase(EntryName entry);
   Observation reload(EntryName entry, bool exhausted);
   Observation load_damaged(EntryName entry, Damage damage) const;
@@ -193,6 +203,8 @@ class Model {
   }
   /// Where the last restore that hit came from.
   [[nodiscard]] EntryName restored_from() const noexcept { return restored_from_; }
+  /// Whether the last restore came from an entry that perhaps was not visible yet.
+  [[nodiscard]] bool restored_from_pending() const noexcept { return restored_from_pending_; }
   /// The tokens of a prompt.
   [[nodiscard]] std::vector<Token> prompt(PrefixQuery const& query) const;
   /// Payload bytes of an entry in the byte form, as the planes' shapes say.
@@ -260,10 +272,12 @@ class Model {
   std::uint32_t next_snapshot_ = 0;
   std::uint32_t next_entry_ = 0;
   EntryName restored_from_;
+  bool restored_from_pending_ = false;
   Token next_token_ = 1;
   std::uint32_t next_state_ = 1;
   std::uint32_t operation_ = 0;
   bool keeps_log_ = false;
+  bool is_asynchronous_ = false;
 };
 
 }  // namespace holdfast::model

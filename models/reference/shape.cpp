@@ -17,6 +17,7 @@ struct LayerShape {
 
   void add_rows(PlaneShape plane) const {
     plane.layer = layer;
+    plane.stage = stage;
     plane.shares = plane.split ? shape.ranks : 1;
     if (plane.elements > kWidestRow) {
       throw InputError("layout: layer " + std::to_string(layer) +

@@ -51,7 +51,7 @@ TEST_F(Mutator, ManyInARowStillMeanSomething) {
   std::size_t ran = 0;
   std::set<std::size_t> kinds;
   std::set<std::string> geometries;
-  for (std::uint64_t chain = 0; chain < 40; ++chain) {
+  for (std::uint64_t chain = 0; chain < 80; ++chain) {
     model::Trace program;
     for (std::uint64_t i = 0; i < 20; ++i) {
       mutator_.mutate(program, model::mix(chain, i));

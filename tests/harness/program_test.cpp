@@ -39,7 +39,6 @@ TEST_F(Program, RefusesWrongCommandLines) {
   expect_refusal(2, "holdfast run --seed 99999999999999999999", "--seed");
   expect_refusal(2, "holdfast run --seed -3", "--seed: '-3'");
   expect_refusal(2, "holdfast run --device cdua", "did you mean \"cuda\"?");
-  expect_refusal(3, "holdfast run --device sim", "without the device 'sim'");
   expect_refusal(3, "holdfast run --device cuda", "without the device 'cuda'");
   expect_refusal(
       2, "holdfast run --mutant two_plane_snapshoot", "did you mean \"two_plane_snapshot\"?");

@@ -164,7 +164,7 @@ Lab::Lab(Layout const& layout, model::ModelShape shape)
     : shape_{std::move(shape)},
       recorder_{make_host_device()},
       devices_(std::size_t{layout.ranks} * layout.stages, &recorder_),
-      engine_{shape_, recorder_},
+      engine_{shape_, recorder_, devices_},
       system_{layout, devices_, engine_} {
   for (model::PlaneShape const& plane : shape_.planes) {
     places_.push_back(place_of(plane.kind, plane.layer));

@@ -24,7 +24,8 @@ class CorpusTrace : public testing::TestWithParam<std::string> {};
 
 TEST_P(CorpusTrace, Holds) {
   model::Trace const trace = model::load_trace(GetParam());
-  fuzz::Runner runner{model::geometry_from_reference(trace.geometry), {.deep_every = 1}};
+  fuzz::Runner runner{model::geometry_from_reference(trace.geometry),
+                      {.deep_every = 1, .device = model::device_from(trace.device)}};
   fuzz::ProgramResult const result = runner.run_ops(trace.ops);
   ASSERT_FALSE(result.failure) << describe_failure(*result.failure);
   EXPECT_EQ(result.counts.operations, trace.ops.size()) << "an operation could not be run";
@@ -127,7 +128,7 @@ TEST(RegressionCorpus, HasEveryClassThatOperationsReach) {
   for (std::string const& path : regression_traces()) {
     ++by_class[std::filesystem::path{path}.parent_path().filename().string()];
   }
-  for (char const* const name : {"A", "B", "C", "E", "F", "H", "K", "seed"}) {
+  for (char const* const name : {"A", "B", "C", "E", "F", "G", "H", "K", "seed"}) {
     EXPECT_GE(by_class[name], 4U) << name;
   }
   EXPECT_GE(regression_traces().size(), 40U);

@@ -82,6 +82,8 @@ class WrappingDevice : public Device {
   }
   Result<Event> record(Stream stream) noexcept override { return host_->record(stream); }
   Status wait(Stream stream, Event event) noexcept override { return host_->wait(stream, event); }
+  Result<bool> is_done(Event event) noexcept override { return host_->is_done(event); }
+  Status await(Event event) noexcept override { return host_->await(event); }
   Status synchronize(Stream stream) noexcept override {
     return failing_synchronize ? planned() : host_->synchronize(stream);
   }

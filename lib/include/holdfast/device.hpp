@@ -21,9 +21,11 @@ struct Stream {
   friend bool operator==(Stream, Stream) = default;
 };
 
-/// A point in a stream that other streams can wait for.
+/// A point in a stream that other streams and the host can wait for. It may stand for a later point
+/// of its stream as well, so that a device needs to keep the last few of each stream only.
 struct Event {
-  std::uint32_t value = 0;
+  Stream stream;
+  std::uint32_t number = 0;
 };
 
 /// Where memory lies.
@@ -100,6 +102,10 @@ class Device {
                                       Stream stream) noexcept = 0;
   [[nodiscard]] virtual Result<Event> record(Stream stream) noexcept = 0;
   [[nodiscard]] virtual Status wait(Stream stream, Event event) noexcept = 0;
+  /// Whether all work before the event is done.
+  [[nodiscard]] virtual Result<bool> is_done(Event event) noexcept = 0;
+  /// The host waits until it is.
+  [[nodiscard]] virtual Status await(Event event) noexcept = 0;
   /// Waits until all work of `stream` is done.
   [[nodiscard]] virtual Status synchronize(Stream stream) noexcept = 0;
   /// Copies device memory into host memory; waits for `stream`.

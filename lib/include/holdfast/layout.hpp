@@ -80,6 +80,8 @@ struct BytesNeeded {
 
 /// Most devices of one cache.
 inline constexpr std::uint32_t kLargestDeviceCount = 64;
+/// Most streams that one cache is used in over its life.
+inline constexpr std::uint32_t kLargestStreamCount = 32;
 
 /// Sizes a layout without creating anything.
 ///

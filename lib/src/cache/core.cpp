@@ -46,10 +46,13 @@ Status Core::create(Layout const& layout) noexcept {
       !steps_.create(plan_.step_records) || !free_steps_.create(plan_.step_records) ||
       !step_items_.create(std::uint64_t{plan_.step_records} * plan_.step_items) ||
       !keeps_.create(plan_.step_items) || !rescan_items_.create(plan_.step_items) ||
+      !events_.create(std::uint64_t{1 + plan_.snapshot_limit - plan_.first_entry} *
+                      device_count_) ||
       !index_.create(plan_.first_entry, layout.capacity.entries, plan_.tokens)) {
     return out_of_memory();
   }
   fingerprint_ = prefix::fingerprint_of(layout);
+  fences_.create({devices_.data(), device_count_});
   // Stack order: index 1 is handed out first; sequence 0 is reserved, snapshot 0 is never used.
   for (std::uint32_t index = plan_.sequence_limit; index-- > 1;) {
     free_sequences_[free_sequence_count_++] = index;
@@ -272,21 +275,43 @@ Result<HandleId> Core::create_sequence(Stream stream) noexcept {
     free_sequence_count_ -= HOLDFAST_MUTANT(kFailedCreateLeaksId) ? 1U : 0U;
     return lacking;
   }
+  HOLDFAST_TRY(enter_to_take(stream));
   --free_sequence_count_;
   SequenceRecord& record = sequences_[*taken];
   record.live = true;
   record.position = 0;
+  record.mark = HOLDFAST_MUTANT(kBirthNotMarked) ? record.mark : fences_.here();
   work_.clear();
   for_each_plane(
       [&](std::uint32_t index, auto& plane) { plane.start(owner_of(*taken), step_of(index)); });
-  if (Status const launched = publish(*taken, stream); !launched) {
+  work_.open_mirror();
+  describe(*taken);
+  Status const launched = HOLDFAST_MUTANT(kBirthNotMarked) ? work_.launch(stream) : launch(stream);
+  if (!launched) {
     give_back_sequence(*taken);
     return launched.error();
   }
   return HandleId{*taken, record.generation};
 }
 
+Status Core::enter(SequenceRecord& record, Stream stream) noexcept {
+  HOLDFAST_TRY(fences_.enter(stream));
+  if (!HOLDFAST_MUTANT(kOwnerNotAwaited)) {
+    HOLDFAST_TRY(fences_.wait_for(record.mark));
+  }
+  record.mark = fences_.here();
+  return {};
+}
+
+Status Core::enter_to_take(Stream stream) noexcept {
+  HOLDFAST_TRY(fences_.enter(stream));
+  return HOLDFAST_MUTANT(kReuseNotAwaited) ? Status{} : fences_.wait_for_uses();
+}
+
 void Core::give_back_sequence(std::uint32_t index) noexcept {
+  if (!HOLDFAST_MUTANT(kReleaseNotNoted)) {
+    fences_.note_use(sequences_[index].mark);
+  }
   for_each_plane([&](std::uint32_t /*index*/, auto& plane) { plane.release(owner_of(index)); });
   SequenceRecord& record = sequences_[index];
   record.live = false;
@@ -321,7 +346,16 @@ void Core::describe(std::uint32_t index) noexcept {
 Status Core::publish(std::uint32_t index, Stream stream) noexcept {
   work_.open_mirror();
   describe(index);
-  return work_.launch(stream);
+  return launch(stream);
+}
+
+Status Core::launch(Stream stream) noexcept {
+  Status const launched = work_.launch(stream);
+  // Who takes storage must not overtake it: it fills, copies from, and gives back.
+  if (!HOLDFAST_MUTANT(kCallNotNoted)) {
+    fences_.note_use(fences_.here());
+  }
+  return launched;
 }
 
 }  // namespace holdfast::internal::cache

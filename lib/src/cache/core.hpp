@@ -10,6 +10,7 @@
 #include <holdfast/cache.hpp>
 #include <type_traits>
 
+#include "cache/fences.hpp"
 #include "planes/plane_list.hpp"
 #include "planes/row_kernels.hpp"
 #include "prefix/byte_form.hpp"
@@ -48,6 +49,7 @@ struct SequenceRecord {
   std::uint32_t keys_built;  // read by a mutant only
   OpenKind open;
   planes::StateMode mode;  // of the open handle
+  Mark mark;               // of its last call
   bool live;
   bool tainted;
 };
@@ -80,6 +82,8 @@ struct StepRecord {
 struct SnapshotRecord {
   std::uint32_t generation;
   std::uint32_t position;
+  Mark mark;     // of the work that wrote what it holds
+  bool pending;  // an entry that may still be written: its events decide
   bool live;
 };
 
@@ -192,7 +196,7 @@ class Core {
   [[nodiscard]] Result<EntryBytes> entry_bytes(EntryId entry) const noexcept;
   [[nodiscard]] Result<std::uint64_t> serialize(EntryId entry,
                                                 std::span<std::byte> out,
-                                                Stream stream) const noexcept;
+                                                Stream stream) noexcept;
   [[nodiscard]] Result<EntryId> deserialize(PrefixScope const& scope,
                                             std::span<std::byte const> bytes,
                                             Stream stream) noexcept;
@@ -251,6 +255,9 @@ class Core {
   [[nodiscard]] Status check_items(std::span<ItemRequest const> items, bool is_step) noexcept;
   [[nodiscard]] Status check_storage(std::span<ItemRequest const> items,
                                      bool is_step) const noexcept;
+  [[nodiscard]] Status enter_begin(std::span<ItemRequest const> items,
+                                   bool is_step,
+                                   Stream stream) noexcept;
   [[nodiscard]] planes::Opening opening_of(ItemRequest const& item) const noexcept;
   void open_item(ItemRequest const& item) noexcept;
   [[nodiscard]] Status check_step(HandleId step) const noexcept;
@@ -279,6 +286,16 @@ class Core {
   void close_planes(std::uint32_t index, std::uint32_t keep) noexcept;
   void give_back_sequence(std::uint32_t index) noexcept;
   [[nodiscard]] Status check_entry(EntryId entry) const noexcept;
+  [[nodiscard]] std::span<Event> events_of(std::uint32_t entry) noexcept {
+    return events_.span(std::uint64_t{entry - plan_.first_entry + 1} * device_count_,
+                        device_count_);
+  }
+  [[nodiscard]] std::span<Event const> events_of(std::uint32_t entry) const noexcept {
+    return events_.span(std::uint64_t{entry - plan_.first_entry + 1} * device_count_,
+                        device_count_);
+  }
+  /// Whether the work that wrote an entry's rows is done on every device.
+  [[nodiscard]] bool is_published(std::uint32_t entry) const noexcept;
   /// The longest length up to `most` at which the entry is usable on every plane; 0 for none. `why`
   /// becomes the first refusal; it is left alone when there is none.
   [[nodiscard]] std::uint32_t longest_usable(std::uint32_t entry,
@@ -315,10 +332,17 @@ class Core {
                         std::span<std::uint32_t const> tokens) noexcept;
   void drop_planes(std::uint32_t held) noexcept;
   void load_planes(std::uint32_t snapshot, std::uint32_t index, planes::LoadKind kind) noexcept;
+  /// Begins a call on a sequence: its stream waits for the sequence's last call.
+  [[nodiscard]] Status enter(SequenceRecord& record, Stream stream) noexcept;
+  /// Begins a call that takes storage, or what a snapshot or entry holds: it waits for the last call
+  /// of every stream.
+  [[nodiscard]] Status enter_to_take(Stream stream) noexcept;
   /// Adds the sequence's device record to the work that is being collected.
   void describe(std::uint32_t index) noexcept;
   /// Describes one sequence and launches.
   [[nodiscard]] Status publish(std::uint32_t index, Stream stream) noexcept;
+  /// Launches what was collected; the storage that it uses may be free by then.
+  [[nodiscard]] Status launch(Stream stream) noexcept;
   /// The step work of a plane's stage.
   [[nodiscard]] storage::StepWork& step_of(std::uint32_t plane) noexcept {
     return work_.of(plan_.classes[plane].stage);
@@ -365,6 +389,10 @@ class Core {
   storage::Plan plan_;
   std::array<planes::AnyPlane, storage::kLargestClassCount> planes_;
   storage::Steps work_;
+  Fences fences_;
+  Mark row_map_;                    // of the last step
+  base::FixedArray<Event> events_;  // [1 + entries, devices]: what must be done before an entry is
+                                    // visible; the first row is scratch
   std::array<Memory, kLargestDeviceCount> memories_{};
   std::array<Memory, kLargestDeviceCount> pinned_{};
   base::FixedArray<SequenceRecord> sequences_;

@@ -35,6 +35,7 @@ Result<HandleId> Core::snapshot(HandleId id) noexcept {
   SnapshotRecord& held = snapshots_[index];
   held.live = true;
   held.position = sequences_[id.index].position;
+  held.mark = HOLDFAST_MUTANT(kSnapshotNotMarked) ? held.mark : sequences_[id.index].mark;
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     if (!snapshot_forgets(plan_.classes[plane_index].kind)) {
       plane.hold(id.index, index);
@@ -66,6 +67,8 @@ Status Core::rollback(HandleId id,
     return invalid("snapshot", "belongs to another cache");
   }
   HOLDFAST_TRY(check_snapshot(snapshot));
+  HOLDFAST_TRY(enter_to_take(stream));
+  HOLDFAST_TRY(enter(sequences_[id.index], stream));
   load_planes(snapshot.index, id.index, LoadKind::kRollback);
   Status const launched = publish(id.index, stream);
   if (!launched) {
@@ -80,9 +83,11 @@ Result<HandleId> Core::fork(HandleId snapshot, Stream stream) noexcept {
   if (!taken) {
     return taken.error();
   }
+  HOLDFAST_TRY(enter_to_take(stream));
   --free_sequence_count_;
   SequenceRecord& record = sequences_[*taken];
   record.live = true;
+  record.mark = fences_.here();
   load_planes(snapshot.index, *taken, LoadKind::kFork);
   if (Status const launched = publish(*taken, stream); !launched) {
     give_back_sequence(*taken);
@@ -117,6 +122,7 @@ Status Core::truncate(HandleId id, std::uint32_t length, Stream stream) noexcept
   if (length == record.position) {
     return {};
   }
+  HOLDFAST_TRY(enter(record, stream));
   work_.clear();
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     if (!half || plane.can_truncate(id.index, length)) {

@@ -131,13 +131,32 @@ Result<EntryId> Core::capture(PrefixScope const& scope,
                  .got = 1,
                  .limit = 0};
   }
+  Mark const mark = snapshots_[snapshot.index].mark;
+  HOLDFAST_TRY(fences_.note_end(mark, events_.span(0, device_count_)));
   std::uint32_t const entry = index_.take();
+  snapshots_[entry].mark = mark;
+  auto const done = events_of(entry);
+  std::copy_n(events_.span(0, device_count_).begin(), device_count_, done.begin());
+  snapshots_[entry].pending = !HOLDFAST_MUTANT(kPublishedEarly);
   for_each_plane([&](std::uint32_t index, auto& plane) {
     if (!capture_forgets(plan_.classes[index].kind)) {
       plane.capture(snapshot.index, entry);
     }
   });
   return publish_entry(entry, scope, tokens);
+}
+
+bool Core::is_published(std::uint32_t entry) const noexcept {
+  if (!snapshots_[entry].pending) {
+    return true;
+  }
+  for (std::uint32_t device = 0; device < device_count_; ++device) {
+    auto const done = devices_[device]->is_done(events_of(entry)[device]);
+    if (!done || !*done) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::uint32_t Core::longest_usable(std::uint32_t entry,
@@ -185,6 +204,13 @@ PrefixMatch Core::find_longest(PrefixScope const& scope,
         HOLDFAST_MUTANT(kRestoreIgnoresLimit) ? common : std::min(common, limit);
     if (most < best.length) {
       return false;
+    }
+    if (!is_published(entry)) {
+      if (!seen && best.length == 0) {
+        why.text = "the entry that begins so is still being written";
+        why.subject = "entry";
+      }
+      return true;
     }
     Error refusal{.code = ErrorCode::kMiss, .subject = ""};
     std::uint32_t const length = longest_usable(entry, most, refusal);
@@ -242,9 +268,11 @@ Result<RestoredIds> Core::restore(PrefixScope const& scope,
   if (!taken) {
     return taken.error();
   }
+  HOLDFAST_TRY(enter_to_take(stream));
   --free_sequence_count_;
   SequenceRecord& record = sequences_[*taken];
   record.live = true;
+  record.mark = fences_.here();
   work_.clear();
   for_each_plane([&](std::uint32_t index, auto& plane) {
     plane.restore(found.entry.index, owner_of(*taken), found.length, step_of(index));
@@ -340,7 +368,7 @@ Result<EntryBytes> Core::entry_bytes(EntryId entry) const noexcept {
 
 Result<std::uint64_t> Core::serialize(EntryId entry,
                                       std::span<std::byte> out,
-                                      Stream stream) const noexcept {
+                                      Stream stream) noexcept {
   HOLDFAST_TRY(check_entry(entry));
   auto const tokens = index_.tokens(entry.index);
   prefix::Form const form = form_of(index_.scope(entry.index),
@@ -352,6 +380,10 @@ Result<std::uint64_t> Core::serialize(EntryId entry,
                    "has no room for the entry",
                    static_cast<std::int64_t>(out.size()),
                    static_cast<std::int64_t>(size.total));
+  }
+  HOLDFAST_TRY(fences_.enter(stream));
+  if (!HOLDFAST_MUTANT(kSerializeNotAwaited)) {
+    HOLDFAST_TRY(fences_.wait_for(snapshots_[entry.index].mark));
   }
   out = out.first(size.total);
   prefix::write_head(form, tokens, out);
@@ -416,7 +448,10 @@ Result<EntryId> Core::deserialize(PrefixScope const& scope,
     return EntryId{known, snapshots_[known].generation};
   }
   HOLDFAST_TRY(check_entry_storage(lengths));
+  HOLDFAST_TRY(enter_to_take(stream));
   std::uint32_t const entry = index_.take();
+  snapshots_[entry].mark = fences_.here();
+  snapshots_[entry].pending = false;  // the host waits for the bytes
   for_each_plane(
       [&](std::uint32_t index, auto& plane) { plane.deserialize(entry, lengths[index]); });
   PieceCopier copier =

@@ -126,6 +126,20 @@ void Core::open_item(ItemRequest const& item) noexcept {
   describe(item.id.index);
 }
 
+Status Core::enter_begin(std::span<ItemRequest const> items, bool is_step, Stream stream) noexcept {
+  HOLDFAST_TRY(enter_to_take(stream));
+  if (is_step) {
+    HOLDFAST_TRY(fences_.wait_for(row_map_));
+  }
+  for (ItemRequest const& item : items) {
+    if (item.id.index != 0) {
+      HOLDFAST_TRY(enter(sequences_[item.id.index], stream));
+    }
+  }
+  row_map_ = is_step ? fences_.here() : row_map_;
+  return {};
+}
+
 Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
                                   bool is_step,
                                   Stream stream) noexcept {
@@ -146,6 +160,10 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
     }
     return answer.error();
   }
+  if (Status const ordered = enter_begin(items, is_step, stream); !ordered) {
+    ++next_ticket_;
+    return ordered.error();
+  }
   work_.clear();
   for (ItemRequest const& item : items) {
     if (item.id.index != 0) {
@@ -159,7 +177,7 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
     }
   }
   ++next_ticket_;
-  Status const launched = work_.launch(stream);
+  Status const launched = launch(stream);
   if (!launched) {
     for (ItemRequest const& item : items) {
       // Copies may have half run; release gives the reservation back.
@@ -262,6 +280,7 @@ Status Core::write_rows(HandleId id,
   if (rows.source == nullptr) {
     return invalid("source", "must not be null");
   }
+  HOLDFAST_TRY(enter(record, stream));
   written = std::max(written, rows.first + rows.count);
   Status launched;
   if (known->rule == PlaneRule::kRing) {
@@ -528,6 +547,9 @@ Status Core::finish(std::span<ItemKeep> items, std::uint64_t ticket, Stream stre
     }
     item.accepted = accepted_of(sequences_[item.id.index], item.keep);
   }
+  for (ItemKeep const& item : items) {
+    HOLDFAST_TRY(enter(sequences_[item.id.index], stream));
+  }
   HOLDFAST_TRY(rescan(items, stream));
   for (ItemKeep const& item : items) {
     if (Status const built = build_viewed_keys(item.id.index, item.accepted.committed, stream);
@@ -545,7 +567,7 @@ Status Core::finish(std::span<ItemKeep> items, std::uint64_t ticket, Stream stre
     describe(item.id.index);
     sequences_[item.id.index].tainted = lost;
   }
-  Status const launched = work_.launch(stream);
+  Status const launched = launch(stream);
   if (!launched) {
     taint(items);
   }

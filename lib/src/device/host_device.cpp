@@ -46,6 +46,8 @@ class HostDevice final : public Device {
   }
   Result<Event> record(Stream /*stream*/) noexcept override { return Event{}; }
   Status wait(Stream /*stream*/, Event /*event*/) noexcept override { return {}; }
+  Result<bool> is_done(Event /*event*/) noexcept override { return true; }
+  Status await(Event /*event*/) noexcept override { return {}; }
   Status synchronize(Stream /*stream*/) noexcept override { return {}; }
   Status host_read(void* destination,
                    std::byte const* source,

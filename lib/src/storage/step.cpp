@@ -121,10 +121,11 @@ T* take_span(std::byte*& block, std::uint32_t count) noexcept {
 Kernel const kStepKernel{"holdfast.step", sizeof(StepParameters), &declare_accesses, &run_on_host};
 
 std::uint64_t StepWork::block_bytes(StepLimits const& limits) noexcept {
-  return span_bytes<StripLayout>(limits.planes) + span_bytes<PageCopy>(limits.copies) +
-         span_bytes<TablePatch>(limits.patches) + span_bytes<MirrorUpdate>(limits.mirrors) +
-         span_bytes<RowRun>(limits.runs) + span_bytes<std::uint32_t>(limits.columns) +
-         span_bytes<CopySegment>(limits.flat_copies);
+  std::uint64_t const slot =
+      span_bytes<PageCopy>(limits.copies) + span_bytes<TablePatch>(limits.patches) +
+      span_bytes<MirrorUpdate>(limits.mirrors) + span_bytes<RowRun>(limits.runs) +
+      span_bytes<std::uint32_t>(limits.columns) + span_bytes<CopySegment>(limits.flat_copies);
+  return span_bytes<StripLayout>(limits.planes) + kParameterSlots * slot;
 }
 
 bool StepWork::create(StepLimits const& limits, std::uint32_t ranks) noexcept {
@@ -140,21 +141,24 @@ void StepWork::attach(std::uint32_t rank,
   part.device = &device;
   part.places = places;
   part.strips = take_span<StripLayout>(block, limits_.planes);
-  part.copies = take_span<PageCopy>(block, limits_.copies);
-  part.patches = take_span<TablePatch>(block, limits_.patches);
-  part.mirrors = take_span<MirrorUpdate>(block, limits_.mirrors);
-  part.runs = take_span<RowRun>(block, limits_.runs);
-  part.columns = take_span<std::uint32_t>(block, limits_.columns);
-  part.segments = take_span<CopySegment>(block, limits_.flat_copies);
+  for (Lists& lists : part.slots) {
+    lists.copies = take_span<PageCopy>(block, limits_.copies);
+    lists.patches = take_span<TablePatch>(block, limits_.patches);
+    lists.mirrors = take_span<MirrorUpdate>(block, limits_.mirrors);
+    lists.runs = take_span<RowRun>(block, limits_.runs);
+    lists.columns = take_span<std::uint32_t>(block, limits_.columns);
+    lists.segments = take_span<CopySegment>(block, limits_.flat_copies);
+  }
 }
 
 StepParameters StepWork::parameters_of(Part const& part) const noexcept {
+  Lists const& lists = part.slots[slot_];
   return {.strips = part.strips,
-          .copies = part.copies,
-          .patches = part.patches,
-          .mirrors = part.mirrors,
-          .runs = part.runs,
-          .columns = part.columns,
+          .copies = lists.copies,
+          .patches = lists.patches,
+          .mirrors = lists.mirrors,
+          .runs = lists.runs,
+          .columns = lists.columns,
           .records = part.places.records,
           .tables = part.places.tables,
           .row_sequences = part.places.row_sequences,
@@ -168,15 +172,22 @@ StepParameters StepWork::parameters_of(Part const& part) const noexcept {
 }
 
 Status StepWork::copy_flat_on(Part const& part, Stream stream) const noexcept {
+  CopySegment* const segments = part.slots[slot_].segments;
   for (std::uint32_t i = 0; i < flat_copy_count_; ++i) {
     FlatCopy const& copy = flat_copies_[i];
     StripLayout const& layout = part.strips[copy.plane];
-    part.segments[i] = {.destination = layout.base + copy.destination * layout.page_bytes,
-                        .source = layout.base + copy.source * layout.page_bytes,
-                        .bytes = copy.bytes};
+    segments[i] = {.destination = layout.base + copy.destination * layout.page_bytes,
+                   .source = layout.base + copy.source * layout.page_bytes,
+                   .bytes = copy.bytes};
   }
-  return flat_copy_count_ == 0 ? Status{}
-                               : part.device->copy({part.segments, flat_copy_count_}, stream);
+  return flat_copy_count_ == 0 ? Status{} : part.device->copy({segments, flat_copy_count_}, stream);
+}
+
+Status StepWork::launch_on(Part const& part, Stream stream) const noexcept {
+  Status const copied = copy_flat_on(part, stream);
+  StepParameters const parameters = parameters_of(part);
+  Status const launched = part.device->launch(kStepKernel, &parameters, stream);
+  return copied ? launched : copied;
 }
 
 Status StepWork::launch(Stream stream) noexcept {
@@ -184,32 +195,61 @@ Status StepWork::launch(Stream stream) noexcept {
   for (std::uint32_t rank = 0; rank < parts_.size(); ++rank) {
     Part const& part = parts_[rank];
     if (rank != 0) {
-      Part const& from = parts_[0];
-      std::copy_n(from.copies, copy_count_, part.copies);
+      Lists const& from = parts_[0].slots[slot_];
+      Lists const& to = part.slots[slot_];
+      std::copy_n(from.copies, copy_count_, to.copies);
       if (!HOLDFAST_MUTANT(kRankTablesStale)) {
-        std::copy_n(from.patches, patch_count_, part.patches);
+        std::copy_n(from.patches, patch_count_, to.patches);
       }
-      std::copy_n(from.mirrors, mirror_count_, part.mirrors);
-      std::copy_n(from.runs, run_count_, part.runs);
-      std::copy_n(from.columns, column_count_, part.columns);
+      std::copy_n(from.mirrors, mirror_count_, to.mirrors);
+      std::copy_n(from.runs, run_count_, to.runs);
+      std::copy_n(from.columns, column_count_, to.columns);
+      for (std::uint32_t i = 0; i < mirror_count_ && HOLDFAST_MUTANT(kRankLengthStale); ++i) {
+        to.mirrors[i].committed -= to.mirrors[i].committed % 2;
+      }
     }
     if (rank != 0 && HOLDFAST_MUTANT(kRankNotTold)) {
       continue;
     }
-    for (std::uint32_t i = 0; rank != 0 && i < mirror_count_ && HOLDFAST_MUTANT(kRankLengthStale);
-         ++i) {
-      part.mirrors[i].committed -= part.mirrors[i].committed % 2;
-    }
-    if (Status const copied = copy_flat_on(part, stream); !copied && answer) {
-      answer = copied.error();
-    }
-    StepParameters const parameters = parameters_of(part);
-    if (Status const launched = part.device->launch(kStepKernel, &parameters, stream);
-        !launched && answer) {
+    if (Status const launched = launch_on(part, stream); !launched && answer) {
       answer = launched.error();
     }
   }
+  if (Status const advanced = advance(stream); !advanced && answer) {
+    answer = advanced.error();
+  }
   return answer;
+}
+
+Status StepWork::advance(Stream stream) noexcept {
+  constexpr std::uint32_t kHalf = kParameterSlots / 2;
+  used_[slot_] = stream;
+  slot_ = (slot_ + 1) % kParameterSlots;
+  if (slot_ % kHalf != 0 || HOLDFAST_MUTANT(kParametersReusedEarly)) {
+    return {};
+  }
+  // One event for each stream of the half that is full now, after its last launch there.
+  std::uint32_t const full = slot_ == 0 ? kHalf : 0;
+  Stream const* const used = used_.data();
+  Stream const* const end = used + full + kHalf;
+  for (Part& part : parts_.span(0, parts_.size())) {
+    for (std::uint32_t slot = full; slot < full + kHalf; ++slot) {
+      if (std::find(used + slot + 1, end, used[slot]) != end) {
+        continue;  // what follows there is later
+      }
+      auto const event = part.device->record(used[slot]);
+      HOLDFAST_TRY(event);
+      part.done[slot] = *event;
+      part.is_noted[slot] = true;
+    }
+    for (std::uint32_t slot = slot_; slot < slot_ + kHalf; ++slot) {
+      if (part.is_noted[slot]) {
+        HOLDFAST_TRY(part.device->await(part.done[slot]));
+        part.is_noted[slot] = false;
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace holdfast::internal::storage

@@ -8,6 +8,7 @@
 // moves long contiguous pieces at memory bandwidth.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <holdfast/cache.hpp>
 #include <holdfast/device.hpp>
@@ -102,6 +103,10 @@ struct FlatCopy {
   std::uint64_t bytes;
 };
 
+/// Launches whose parameters may be in use at once. A half of the slots is written again when all
+/// launches of that half are done, which the host looks at once a half.
+inline constexpr std::uint32_t kParameterSlots = 16;
+
 /// Where the step kernel finds its device memory on one rank.
 struct StepPlaces {
   std::byte* records;
@@ -153,7 +158,7 @@ class StepWork {
   /// `entry` is the address of a table entry on rank 0.
   void patch(std::uint32_t const* entry, std::uint32_t page) noexcept {
     HOLDFAST_ASSERT(patch_count_ < limits_.patches);
-    first().patches[patch_count_++] = {static_cast<std::uint64_t>(entry - first().places.tables),
+    first().patches[patch_count_++] = {static_cast<std::uint64_t>(entry - parts_[0].places.tables),
                                        page};
   }
   /// Starts the record of the next sequence; planes add its write slots, the cache fills the rest.
@@ -185,11 +190,8 @@ class StepWork {
   [[nodiscard]] Status launch(Stream stream) noexcept;
 
  private:
-  /// One rank's copy of what was collected.
-  struct Part {
-    Device* device;
-    StepPlaces places;
-    StripLayout* strips;
+  /// What was collected, as one rank's device reads it.
+  struct Lists {
     PageCopy* copies;
     TablePatch* patches;
     MirrorUpdate* mirrors;
@@ -197,15 +199,28 @@ class StepWork {
     std::uint32_t* columns;
     CopySegment* segments;
   };
+  /// One rank.
+  struct Part {
+    Device* device;
+    StepPlaces places;
+    StripLayout* strips;
+    std::array<Lists, kParameterSlots> slots;
+    std::array<Event, kParameterSlots> done;     // after the launch in the slot
+    std::array<bool, kParameterSlots> is_noted;  // there is such an event
+  };
 
-  [[nodiscard]] Part& first() noexcept { return parts_[0]; }
+  [[nodiscard]] Lists& first() noexcept { return parts_[0].slots[slot_]; }
   [[nodiscard]] StepParameters parameters_of(Part const& part) const noexcept;
-
+  [[nodiscard]] Status launch_on(Part const& part, Stream stream) const noexcept;
   [[nodiscard]] Status copy_flat_on(Part const& part, Stream stream) const noexcept;
+  /// Goes on to the next slot, once nothing reads it any more.
+  [[nodiscard]] Status advance(Stream stream) noexcept;
 
   base::FixedArray<Part> parts_;  // [ranks]
   base::FixedArray<FlatCopy> flat_copies_;
   StepLimits limits_{};
+  std::array<Stream, kParameterSlots> used_{};  // where the launches of these slots went
+  std::uint32_t slot_ = 0;
   std::uint32_t copy_count_ = 0;
   std::uint32_t patch_count_ = 0;
   std::uint32_t mirror_count_ = 0;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a program: the deep checks, the digest of what is visible, and whether everything is
+// given back.
+#include <xxhash.h>
+
+#include "fuzz/runner.hpp"
+
+namespace holdfast::fuzz {
+
+using invariant::Check;
+using model::SequenceName;
+
+void Runner::finish(ProgramResult& result) {
+  is_at_end_ = true;
+  if (ops_.empty()) {
+    return;
+  }
+  settle();
+  Check check = make_check();
+  check.op = &ops_.back();
+  check.op_index = static_cast<std::uint32_t>(ops_.size() - 1);
+  check.sim = world_.get();
+  evaluate(check, false, true, result);
+  if (report_.is_clean()) {
+    digest_visible(result);
+    system_->drop_all();
+    check.drained = true;
+    while (!model_.live_sequences().empty()) {
+      model_.release({model_.live_sequences().front()});
+    }
+    while (!model_.live_snapshots().empty()) {
+      model_.drop_snapshot({model_.live_snapshots().front()});
+    }
+    while (!model_.live_entries().empty()) {
+      model_.erase({model_.live_entries().front()});
+    }
+    settle();
+    evaluate(check, false, true, result);
+    if (report_.is_clean() && !system_->close().ok) {
+      report_.add({.id = "CONSERVE", .text = "every handle is gone, but the cache does not close"});
+    }
+  }
+  if (!report_.is_clean()) {
+    fail(check.op_index, result);
+  }
+}
+
+void Runner::digest_visible(ProgramResult& result) {
+  Check const check = make_check();
+  if (world_) {
+    world_->set_peeking(true);
+  }
+  bytes_.clear();
+  std::uint32_t const ranks = model_.shape().ranks;
+  auto const read_holder = [&](Holder holder, model::History const& history) {
+    for (invariant::PlaneBinding const& plane : planes_) {
+      for (std::uint32_t layer = 0; layer < plane.model_planes.size(); ++layer) {
+        model::HistoryView const view = model_.view(history, plane.model_planes[layer]);
+        model::RowRange const rows =
+            plane.reference->rows(model_.shape().planes[plane.model_planes[layer]], view);
+        std::size_t const elements = std::size_t{rows.last - rows.first} * plane.info.row_elements;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+          std::size_t const at = bytes_.size();
+          bytes_.resize(at + elements);
+          static_cast<void>(check.inspection.read_rows(holder,
+                                                       plane.index,
+                                                       layer,
+                                                       rows.first,
+                                                       rows.last - rows.first,
+                                                       {bytes_.data() + at, elements},
+                                                       rank));
+        }
+      }
+    }
+    std::size_t const elements = model_.shape().shard_state_elements;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      std::size_t const at = bytes_.size();
+      bytes_.resize(at + elements);
+      static_cast<void>(check.inspection.read_state(holder, {bytes_.data() + at, elements}, rank));
+    }
+  };
+  invariant::for_each_sequence(
+      check, [&](SequenceName name, Holder holder, model::History const& history) {
+        if (!model_.sequence(name).tainted) {
+          read_holder(holder, history);
+        }
+      });
+  invariant::for_each_held(check,
+                           [&](invariant::Label, Holder holder, model::History const& history) {
+                             read_holder(holder, history);
+                           });
+  result.digest =
+      model::mix(result.digest, XXH3_64bits(bytes_.data(), bytes_.size() * sizeof(float)));
+  if (world_) {
+    world_->set_peeking(false);
+  }
+}
+
+}  // namespace holdfast::fuzz

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// ORDER: whatever two streams, or a stream and the host, do to the same bytes is ordered.
+#include "invariants/check.hpp"
+
+namespace holdfast::invariant {
+namespace {
+
+void cheap(Check const& check, Report& report) {
+  if (check.sim == nullptr) {
+    return;
+  }
+  if (auto const& conflict = check.sim->order().conflict(); conflict) {
+    report.add({.id = "ORDER",
+                .holder = check.subject ? name_of(*check.subject) : "",
+                .text = describe(*check.sim, *conflict)});
+  }
+  if (check.sim->has_deadlock()) {
+    report.add({.id = "ORDER", .text = "a stream waits for an event that can never come"});
+  }
+}
+
+}  // namespace
+
+extern Invariant const kOrder;
+Invariant const kOrder{
+    "ORDER", "order", "every read, write and reuse is ordered by happens-before", &cheap, &cheap};
+
+}  // namespace holdfast::invariant

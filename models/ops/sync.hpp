@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// sync: the host waits for all work of all streams.
+#pragma once
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// sync
+struct SyncOp {
+  static constexpr char const* kName = "sync";
+
+  [[nodiscard]] bool precondition(Model const& /*model*/) const { return true; }
+  Observation apply(Model& model, Observation const& /*got*/) const {
+    model.settle();
+    return Observation::success(0);
+  }
+  Observation run(System& system) const { return system.sync(); }
+  static std::optional<SyncOp> generate(GenerateContext const& context) {
+    bool const makes_sense = context.model.is_asynchronous() || context.source.one_in(kRareRate);
+    return makes_sense ? std::optional{SyncOp{}} : std::nullopt;
+  }
+  template <typename Visitor>
+  void fields(Visitor& /*visit*/) {}
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model

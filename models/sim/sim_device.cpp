@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams that run later.
+#include "models/sim/sim_device.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace holdfast::model {
+
+void SimWorld::start(std::uint64_t seed) {
+  lines_.clear();
+  lines_.emplace_back();
+  seen_.assign(1, Clock{});
+  order_.clear();
+  source_ = Source{mix(seed, 0x73696DU)};
+  constexpr std::uint32_t kLaziness[] = {1, 2, 4, 16, 1U << 20U};
+  laziness_ = kLaziness[source_.below(std::size(kLaziness))];
+  operation_ = 0;
+  pending_ = 0;
+  has_deadlock_ = false;
+}
+
+std::uint32_t SimWorld::line_of(SimDevice& device, Stream stream) {
+  for (std::uint32_t line = 1; line < lines_.size(); ++line) {
+    if (lines_[line].device == &device && lines_[line].stream == stream) {
+      return line;
+    }
+  }
+  if (lines_.size() == kLineLimit) {
+    throw std::length_error("more streams than a simulation has lines");
+  }
+  lines_.emplace_back();
+  lines_.back().device = &device;
+  lines_.back().stream = stream;
+  lines_.back().speed = 1U << source_.below(4);
+  return static_cast<std::uint32_t>(lines_.size() - 1);
+}
+
+std::string SimWorld::name_of_line(std::uint32_t line) const {
+  if (line == 0 || line >= lines_.size()) {
+    return "the host";
+  }
+  return "device " + std::to_string(lines_[line].device->index()) + " stream " +
+         std::to_string(lines_[line].stream.value);
+}
+
+void SimWorld::enqueue(std::uint32_t line, Work work) {
+  work.operation = operation_;
+  work.seen = seen_.size() - 1;
+  lines_[line].works.push_back(std::move(work));
+  ++pending_;
+  run_some();
+}
+
+void SimWorld::run_some() {
+  if (source_.one_in(laziness_)) {
+    std::uint32_t left = source_.below(4) == 0 ? 16 : 1 + source_.below(3);
+    while (left-- != 0 && run_one()) {
+    }
+  }
+}
+
+bool SimWorld::can_run(Line const& line) const {
+  if (line.works.empty()) {
+    return false;
+  }
+  Work const& work = line.works.front();
+  return work.kind != Work::Kind::kWait || is_done(work.event_line, work.event_number);
+}
+
+bool SimWorld::run_one() {
+  std::uint32_t weights = 0;
+  for (Line const& line : lines_) {
+    weights += can_run(line) ? line.speed : 0;
+  }
+  if (weights == 0) {
+    return false;
+  }
+  std::uint32_t drawn = source_.below(weights);
+  for (std::uint32_t index = 0; index < lines_.size(); ++index) {
+    std::uint32_t const speed = can_run(lines_[index]) ? lines_[index].speed : 0;
+    if (drawn < speed) {
+      run_front(index);
+      return true;
+    }
+    drawn -= speed;
+  }
+  return false;
+}
+
+/// One piece of a copy; the rest stays in front.
+void SimWorld::run_copy(Line& line) {
+  Work& work = line.works.front();
+  constexpr std::uint64_t kUnit = 16;  // pieces end at multiples of it
+  std::uint64_t bytes = work.copy.bytes;
+  if (bytes > kUnit && source_.one_in(2)) {
+    bytes = kUnit * source_.between(1, static_cast<std::uint32_t>((bytes - 1) / kUnit));
+  }
+  CopySegment const piece{work.copy.destination, work.copy.source, bytes};
+  if (is_checking_) {
+    if (work.bounce.empty()) {
+      order_.read(piece.source, bytes);
+    }
+    order_.write(piece.destination, bytes);
+  }
+  Device& device = line.device->inner_;
+  static_cast<void>(work.bounce.empty()
+                        ? device.copy({&piece, 1}, line.stream)
+                        : device.host_write(piece.destination, piece.source, bytes, line.stream));
+  work.copy = {piece.destination + bytes, piece.source + bytes, work.copy.bytes - bytes};
+}
+
+void SimWorld::run_front(std::uint32_t index) {
+  Line& line = lines_[index];
+  Work& work = line.works.front();
+  join(line.clock, seen_[work.seen]);
+  if (work.kind == Work::Kind::kWait) {
+    join(line.clock, lines_[work.event_line].events[work.event_number]);
+  } else if (work.kind == Work::Kind::kRecord) {
+    line.events.push_back(line.clock);
+  } else {
+    ++line.clock[index];
+    char const* const name = work.kind == Work::Kind::kKernel ? work.kernel->name
+                             : work.kind == Work::Kind::kCopy ? "copy"
+                                                              : "fill";
+    if (is_checking_) {
+      order_.begin(
+          {.name = name, .operation = work.operation, .line = index, .time = line.clock[index]},
+          line.clock);
+    }
+    if (work.kind == Work::Kind::kCopy) {
+      run_copy(line);
+      if (work.copy.bytes != 0) {
+        return;
+      }
+    } else if (work.kind == Work::Kind::kFill) {
+      if (is_checking_) {
+        order_.write(work.fill.destination, work.fill.bytes);
+      }
+      static_cast<void>(line.device->inner_.fill({&work.fill, 1}, line.stream));
+    } else {
+      if (is_checking_) {
+        line.device->declare(*work.kernel, work.parameters.data());
+      }
+      static_cast<void>(
+          line.device->inner_.launch(*work.kernel, work.parameters.data(), line.stream));
+    }
+  }
+  lines_[index].works.pop_front();
+  --pending_;
+}
+
+void SimWorld::see(Clock const& clock) {
+  Clock next = seen_.back();
+  join(next, clock);
+  if (next != seen_.back()) {
+    seen_.push_back(next);
+  }
+}
+
+std::uint32_t SimWorld::tick() {
+  Clock next = seen_.back();
+  std::uint32_t const time = ++next[0];
+  seen_.push_back(next);
+  return time;
+}
+
+void SimWorld::await(std::uint32_t line, std::uint32_t event) {
+  while (!is_done(line, event)) {
+    if (!run_one()) {
+      has_deadlock_ = true;
+      return;
+    }
+  }
+  see(lines_[line].events[event]);
+}
+
+void SimWorld::drain(std::uint32_t line) {
+  while (!lines_[line].works.empty()) {
+    if (!run_one()) {
+      has_deadlock_ = true;
+      return;
+    }
+  }
+  see(lines_[line].clock);
+}
+
+void SimWorld::settle() {
+  for (std::uint32_t line = 1; line < lines_.size(); ++line) {
+    drain(line);
+  }
+}
+
+Result<Memory> SimDevice::allocate(std::uint64_t bytes, MemoryKind kind) noexcept {
+  auto memory = inner_.allocate(bytes, kind);
+  if (memory && kind == MemoryKind::kDevice) {
+    world_.order_.add_memory(*memory);
+  }
+  return memory;
+}
+
+void SimDevice::free(Memory memory) noexcept {
+  world_.settle();
+  world_.order_.remove_memory(memory);
+  inner_.free(memory);
+}
+
+Status SimDevice::copy(std::span<CopySegment const> segments, Stream stream) noexcept {
+  std::uint32_t const line = world_.line_of(*this, stream);
+  for (CopySegment const& segment : segments) {
+    if (segment.bytes != 0) {
+      world_.enqueue(line, {.kind = SimWorld::Work::Kind::kCopy, .copy = segment});
+    }
+  }
+  return {};
+}
+
+Status SimDevice::fill(std::span<FillSegment const> segments, Stream stream) noexcept {
+  std::uint32_t const line = world_.line_of(*this, stream);
+  for (FillSegment const& segment : segments) {
+    world_.enqueue(line, {.kind = SimWorld::Work::Kind::kFill, .fill = segment});
+  }
+  return {};
+}
+
+Status SimDevice::launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept {
+  auto const* const bytes = static_cast<std::byte const*>(parameters);
+  if (kernel.parameter_bytes > kParameterLimit) {
+    return Error{.code = ErrorCode::kInvalidArgument,
+                 .text = "has more parameters than a simulated device takes",
+                 .subject = kernel.name,
+                 .got = kernel.parameter_bytes,
+                 .limit = kParameterLimit};
+  }
+  SimWorld::Work work{.kind = SimWorld::Work::Kind::kKernel, .kernel = &kernel};
+  std::copy_n(bytes, kernel.parameter_bytes, work.parameters.begin());
+  world_.enqueue(world_.line_of(*this, stream), std::move(work));
+  return {};
+}
+
+Result<Event> SimDevice::record(Stream stream) noexcept {
+  std::uint32_t const line = world_.line_of(*this, stream);
+  std::uint32_t const number = world_.lines_[line].recorded++;
+  world_.enqueue(line, {.kind = SimWorld::Work::Kind::kRecord, .event_number = number});
+  return Event{stream, number};
+}
+
+Status SimDevice::wait(Stream stream, Event event) noexcept {
+  world_.enqueue(world_.line_of(*this, stream),
+                 {.kind = SimWorld::Work::Kind::kWait,
+                  .event_line = world_.line_of(*this, event.stream),
+                  .event_number = event.number});
+  return {};
+}
+
+Result<bool> SimDevice::is_done(Event event) noexcept {
+  std::uint32_t const line = world_.line_of(*this, event.stream);
+  world_.run_some();  // who asks again and again must see it come
+  bool const done = world_.is_done(line, event.number);
+  if (done) {
+    world_.see(world_.lines_[line].events[event.number]);
+  }
+  return done;
+}
+
+Status SimDevice::await(Event event) noexcept {
+  world_.await(world_.line_of(*this, event.stream), event.number);
+  return {};
+}
+
+Status SimDevice::synchronize(Stream stream) noexcept {
+  world_.drain(world_.line_of(*this, stream));
+  return {};
+}
+
+Status SimDevice::host_read(void* destination,
+                            std::byte const* source,
+                            std::uint64_t bytes,
+                            Stream stream) noexcept {
+  if (world_.is_peeking_) {
+    return inner_.host_read(destination, source, bytes, stream);
+  }
+  world_.drain(world_.line_of(*this, stream));
+  if (world_.is_checking_) {
+    std::uint32_t const time = world_.tick();
+    world_.order_.begin(
+        {.name = "host read", .operation = world_.operation_, .line = 0, .time = time},
+        world_.seen_.back());
+    world_.order_.read(source, bytes);
+  }
+  return inner_.host_read(destination, source, bytes, stream);
+}
+
+Status SimDevice::host_write(std::byte* destination,
+                             void const* source,
+                             std::uint64_t bytes,
+                             Stream stream) noexcept {
+  if (bytes == 0) {
+    return {};
+  }
+  auto const* const from = static_cast<std::byte const*>(source);
+  SimWorld::Work work{.kind = SimWorld::Work::Kind::kCopy, .bounce = {from, from + bytes}};
+  work.copy = {destination, work.bounce.data(), bytes};
+  world_.enqueue(world_.line_of(*this, stream), std::move(work));
+  return {};
+}
+
+std::string describe(SimWorld const& world, Conflict const& conflict) {
+  auto const side = [&](WorkNote const& note, bool writes) {
+    return std::string{note.name} + " of operation " + std::to_string(note.operation) + " on " +
+           world.name_of_line(note.line) + (writes ? ", which writes" : ", which reads");
+  };
+  return side(conflict.first, conflict.first_writes) + ", and " +
+         side(conflict.second, conflict.second_writes) +
+         " the same bytes, are not ordered: nothing on " +
+         world.name_of_line(conflict.second.line) + " waits for " +
+         world.name_of_line(conflict.first.line) + " between them";
+}
+
+}  // namespace holdfast::model

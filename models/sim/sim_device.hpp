@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulated devices: what is enqueued runs later, in an order that a seed chooses among all that
+// streams and events allow. Copies run in pieces, with other work between them. Same seed, same
+// calls: same order.
+//
+// A device wraps another one that does the work at once; the order check looks on.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "models/sim/order.hpp"
+#include "models/source.hpp"
+
+namespace holdfast::model {
+
+class SimDevice;
+
+/// Most bytes of a kernel's parameters.
+inline constexpr std::size_t kParameterLimit = 384;
+
+/// All devices of one cache, their streams, and the host that calls them.
+class SimWorld {
+ public:
+  SimWorld() = default;
+  SimWorld(SimWorld const&) = delete;
+  SimWorld& operator=(SimWorld const&) = delete;
+
+  /// Begins another program: nothing is pending, nothing was touched.
+  void start(std::uint64_t seed);
+  void set_order_check(bool on) noexcept { is_checking_ = on; }
+  /// What the program is doing, for reports.
+  void set_operation(std::uint32_t operation) noexcept { operation_ = operation; }
+  /// Runs everything that is pending; the host has seen it.
+  void settle();
+  /// While it is on, the host reads what memory has right now: nothing runs, nothing is noted.
+  void set_peeking(bool on) noexcept { is_peeking_ = on; }
+  [[nodiscard]] bool is_idle() const noexcept { return pending_ == 0; }
+  [[nodiscard]] OrderCheck const& order() const noexcept { return order_; }
+  /// Waits that can never end; the work behind them was dropped.
+  [[nodiscard]] bool has_deadlock() const noexcept { return has_deadlock_; }
+  /// "device 0 stream 2", "the host".
+  [[nodiscard]] std::string name_of_line(std::uint32_t line) const;
+
+ private:
+  friend class SimDevice;
+
+  /// One piece of work of a stream.
+  struct Work {
+    enum class Kind : std::uint8_t { kKernel, kCopy, kFill, kRecord, kWait };
+    Kind kind = Kind::kKernel;
+    Kernel const* kernel = nullptr;
+    alignas(16) std::array<std::byte, kParameterLimit> parameters;
+    CopySegment copy;
+    FillSegment fill;
+    std::vector<std::byte> bounce;   // of host writes: the copy's source
+    std::uint32_t event_line = 0;    // of a wait
+    std::uint32_t event_number = 0;  // of a wait or record
+    std::uint32_t operation = 0;
+    std::size_t seen = 0;  // index of what the host had seen
+  };
+  struct Line {
+    SimDevice* device = nullptr;
+    Stream stream;
+    std::deque<Work> works;
+    Clock clock{};
+    std::vector<Clock> events;  // by number: the clock there
+    std::uint32_t recorded = 0;
+    std::uint32_t speed = 1;  // weight when the next work is chosen
+  };
+
+  [[nodiscard]] std::uint32_t line_of(SimDevice& device, Stream stream);
+  void enqueue(std::uint32_t line, Work work);
+  /// Now and then some of what is pending runs by itself.
+  void run_some();
+  /// Runs one piece of work of any line. False when nothing can run.
+  bool run_one();
+  [[nodiscard]] bool can_run(Line const& line) const;
+  void run_front(std::uint32_t line);
+  void run_copy(Line& line);
+  [[nodiscard]] bool is_done(std::uint32_t line, std::uint32_t event) const noexcept {
+    return lines_[line].events.size() > event;
+  }
+  void await(std::uint32_t line, std::uint32_t event);
+  void drain(std::uint32_t line);
+  /// The host has seen what the clock has seen.
+  void see(Clock const& clock);
+  /// A moment of the host's own, before which all that it enqueued lies.
+  std::uint32_t tick();
+
+  std::vector<Line> lines_;  // 0 is the host
+  std::vector<Clock> seen_;  // what the host had seen, by change
+  OrderCheck order_;
+  Source source_{0};
+  std::uint32_t laziness_ = 2;  // one in so many calls lets something run
+  std::uint32_t operation_ = 0;
+  std::size_t pending_ = 0;
+  bool is_checking_ = true;
+  bool is_peeking_ = false;
+  bool has_deadlock_ = false;
+};
+
+/// One device of a world.
+class SimDevice final : public Device, private AccessSink {
+ public:
+  /// Runs work on `inner`, which does it at once; `index` is for reports.
+  SimDevice(SimWorld& world, Device& inner, std::uint32_t index)
+      : world_{world}, inner_{inner}, index_{index} {}
+
+  Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override;
+  void free(Memory memory) noexcept override;
+  Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override;
+  Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override;
+  Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override;
+  Result<Event> record(Stream stream) noexcept override;
+  Status wait(Stream stream, Event event) noexcept override;
+  Result<bool> is_done(Event event) noexcept override;
+  Status await(Event event) noexcept override;
+  Status synchronize(Stream stream) noexcept override;
+  Status host_read(void* destination,
+                   std::byte const* source,
+                   std::uint64_t bytes,
+                   Stream stream) noexcept override;
+  Status host_write(std::byte* destination,
+                    void const* source,
+                    std::uint64_t bytes,
+                    Stream stream) noexcept override;
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+
+ private:
+  friend class SimWorld;
+  void read(void const* base, std::uint64_t bytes) noexcept override {
+    world_.order_.read(base, bytes);
+  }
+  void write(void const* base, std::uint64_t bytes) noexcept override {
+    world_.order_.write(base, bytes);
+  }
+  void declare(Kernel const& kernel, void const* parameters) { kernel.accesses(parameters, *this); }
+
+  SimWorld& world_;
+  Device& inner_;
+  std::uint32_t index_;
+};
+
+/// What a report says of a conflict: both accesses, their streams, and the edge that is missing.
+[[nodiscard]] std::string describe(SimWorld const& world, Conflict const& conflict);
+
+}  // namespace holdfast::model
