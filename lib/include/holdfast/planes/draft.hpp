@@ -8,34 +8,30 @@
 
 namespace holdfast {
 
-/// K and V rows of a draft layer. Its length is the draft's watermark: the rows that are there and
-/// right, at most the sequence's position. See docs/decisions/0005-a-watermark-is-a-length.md.
-struct DraftKvSpec : AttentionKvSpec {
-  static constexpr char const* kName = "draft_kv";
-  static constexpr PlaneTrait kPlanes[] = {{PlaneKind::kDraftKv, "draft_kv", PlaneRule::kDraft}};
+// Whichever header of the specs is included first, the others come before its own spec.
+struct AttentionKvSpec;
+struct LatentSpec;
+
+/// Rows of another spec in a draft layer. Their length is the draft's watermark: the rows that are
+/// there and right, at most the sequence's position. See
+/// docs/decisions/0005-a-watermark-is-a-length.md.
+template <typename Rows, PlaneKind Kind>
+struct DraftSpec : Rows {
+  static constexpr char const* kName = Kind == PlaneKind::kDraftKv ? "draft_kv" : "draft_latent";
+  static constexpr PlaneTrait kPlanes[] = {{Kind, kName, PlaneRule::kDraft}};
 
   template <typename Sink>
   void describe(Sink&& sink) const {
-    AttentionKvSpec::describe([&](RowsDescription rows) {
-      rows.kind = PlaneKind::kDraftKv;
+    Rows::describe([&](RowsDescription rows) {
+      rows.kind = Kind;
       sink(rows);
     });
   }
 };
 
-/// Latent rows of a draft layer, likewise.
-struct DraftLatentSpec : LatentSpec {
-  static constexpr char const* kName = "draft_latent";
-  static constexpr PlaneTrait kPlanes[] = {
-      {PlaneKind::kDraftLatent, "draft_latent", PlaneRule::kDraft}};
-
-  template <typename Sink>
-  void describe(Sink&& sink) const {
-    LatentSpec::describe([&](RowsDescription rows) {
-      rows.kind = PlaneKind::kDraftLatent;
-      sink(rows);
-    });
-  }
-};
+/// K and V rows of a draft layer.
+using DraftKvSpec = DraftSpec<AttentionKvSpec, PlaneKind::kDraftKv>;
+/// Latent rows of a draft layer.
+using DraftLatentSpec = DraftSpec<LatentSpec, PlaneKind::kDraftLatent>;
 
 }  // namespace holdfast
