@@ -6,7 +6,9 @@
 // always. Defaults for every call below, unless it says otherwise:
 //   Errors  : on error nothing has changed
 //   Stream  : work is enqueued in `stream`, which is also where the caller's kernels run; with
-//             several devices, in the stream of that number on each
+//             several devices, in the stream of that number on each. Calls in different streams
+//             are ordered by events. A kernel that touches a sequence runs in the stream of its
+//             last call; at most kLargestStreamCount streams a cache, then kExhausted
 //   Ranks   : `rank` names the shard that is written or viewed; every rank writes its own shard of
 //             a split plane and all of a replicated one. All ranks and stages decide as one.
 //   Threads : one thread at a time per cache
