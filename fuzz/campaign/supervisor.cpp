@@ -324,13 +324,14 @@ class Supervisor {
     target.seconds += seconds_now() - one.started;
     std::string const log = end_of_log(one.job.work);
     bool const killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    bool const told_to_end = is_stopping() && WIFSIGNALED(status) && WTERMSIG(status) == SIGINT;
     if (one.timed_out) {
       ++target.time_outs;
       recover_program(one, "HANG", log);
     } else if (killed && !stopping_) {
       ++target.memory_kills;  // nobody else kills so
       try_again(one.job);
-    } else if (killed) {
+    } else if (killed || told_to_end) {
       try_again(one.job);
     } else if (one.job.kind == JobKind::kMerge) {
       finish_merge(one, status, log);
