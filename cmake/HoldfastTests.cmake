@@ -46,7 +46,7 @@ function(holdfast_test)
   set(properties "${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}_properties.cmake")
   file(WRITE "${properties}" "if(${ARG_NAME}_tests)
   set_tests_properties(\${${ARG_NAME}_tests} PROPERTIES
-    TIMEOUT 180 LABELS \"${ARG_LABELS}\" ENVIRONMENT \"${ARG_ENVIRONMENT}\")
+    TIMEOUT 600 LABELS \"${ARG_LABELS}\" ENVIRONMENT \"${ARG_ENVIRONMENT}\")
 endif()
 ")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties}")
