@@ -187,7 +187,7 @@ class Core {
                                         std::span<std::uint32_t const> tokens) noexcept;
   [[nodiscard]] Result<PrefixMatch> match(PrefixScope const& scope,
                                           std::span<std::uint32_t const> tokens,
-                                          std::uint32_t limit) const noexcept;
+                                          std::uint32_t limit) noexcept;
   [[nodiscard]] Result<RestoredIds> restore(PrefixScope const& scope,
                                             std::span<std::uint32_t const> tokens,
                                             std::uint32_t limit,
@@ -290,12 +290,8 @@ class Core {
     return events_.span(std::uint64_t{entry - plan_.first_entry + 1} * device_count_,
                         device_count_);
   }
-  [[nodiscard]] std::span<Event const> events_of(std::uint32_t entry) const noexcept {
-    return events_.span(std::uint64_t{entry - plan_.first_entry + 1} * device_count_,
-                        device_count_);
-  }
   /// Whether the work that wrote an entry's rows is done on every device.
-  [[nodiscard]] bool is_published(std::uint32_t entry) const noexcept;
+  [[nodiscard]] bool is_published(std::uint32_t entry) noexcept;
   /// The longest length up to `most` at which the entry is usable on every plane; 0 for none. `why`
   /// becomes the first refusal; it is left alone when there is none.
   [[nodiscard]] std::uint32_t longest_usable(std::uint32_t entry,
@@ -305,7 +301,7 @@ class Core {
   [[nodiscard]] PrefixMatch find_longest(PrefixScope const& scope,
                                          std::span<std::uint32_t const> tokens,
                                          std::uint32_t limit,
-                                         Error& why) const noexcept;
+                                         Error& why) noexcept;
   /// What this cache writes for an entry of so many tokens.
   /// Tokens that an entry has rows for, by plane: in draft planes perhaps fewer than its own.
   using PlaneLengths = std::array<std::uint32_t, storage::kLargestClassCount>;

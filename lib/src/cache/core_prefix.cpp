@@ -146,16 +146,15 @@ Result<EntryId> Core::capture(PrefixScope const& scope,
   return publish_entry(entry, scope, tokens);
 }
 
-bool Core::is_published(std::uint32_t entry) const noexcept {
-  if (!snapshots_[entry].pending) {
-    return true;
-  }
-  for (std::uint32_t device = 0; device < device_count_; ++device) {
+bool Core::is_published(std::uint32_t entry) noexcept {
+  bool& pending = snapshots_[entry].pending;
+  for (std::uint32_t device = 0; device < device_count_ && pending; ++device) {
     auto const done = devices_[device]->is_done(events_of(entry)[device]);
     if (!done || !*done) {
       return false;
     }
   }
+  pending = false;  // for good: an event may come to stand for later work
   return true;
 }
 
@@ -188,7 +187,7 @@ std::uint32_t Core::longest_usable(std::uint32_t entry,
 PrefixMatch Core::find_longest(PrefixScope const& scope,
                                std::span<std::uint32_t const> tokens,
                                std::uint32_t limit,
-                               Error& why) const noexcept {
+                               Error& why) noexcept {
   PrefixMatch best{.limited_by = "tokens"};
   why = Error{
       .code = ErrorCode::kMiss, .text = "no entry begins as these tokens do", .subject = "tokens"};
@@ -244,7 +243,7 @@ PrefixMatch Core::find_longest(PrefixScope const& scope,
 
 Result<PrefixMatch> Core::match(PrefixScope const& scope,
                                 std::span<std::uint32_t const> tokens,
-                                std::uint32_t limit) const noexcept {
+                                std::uint32_t limit) noexcept {
   if (!open_) {
     return stale("cache");
   }
