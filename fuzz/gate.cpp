@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "fuzz/child.hpp"
+#include "fuzz/markup.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -156,29 +157,15 @@ class Pool {
   std::vector<Running> running_;
 };
 
-/// Text of an attribute or element. XML 1.0 has no way to write most control characters.
+/// As markup_text, for XML 1.0, which has no way to write most control characters.
 std::string xml_text(std::string_view text) {
   std::string out;
-  for (char const letter : text) {
+  for (char const letter : markup_text(text)) {
     auto const code = static_cast<unsigned char>(letter);
-    switch (letter) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\n':
-        out += "&#10;";
-        break;
-      default:
-        out += code < 0x20 || code >= 0x7F ? '?' : letter;
+    if (letter == '\n') {
+      out += "&#10;";
+    } else {
+      out += code < 0x20 || code >= 0x7F ? '?' : letter;
     }
   }
   return out;

@@ -462,8 +462,6 @@ void Runner::begin_work(std::uint32_t index) {
   settles_ = !world_ || settle_source_.one_in(settle_one_in_);
   if (world_) {
     world_->set_operation(index);
-  } else {
-    engine_->settle();
   }
   recorder_.clear();
   for (auto const& device : rank_devices_) {

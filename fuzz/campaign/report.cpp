@@ -8,38 +8,15 @@
 #include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <vector>
 
 #include "fuzz/campaign/programs.hpp"
+#include "fuzz/markup.hpp"
 
 namespace holdfast::fuzz {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string html_text(std::string_view text) {
-  std::string out;
-  for (char const letter : text) {
-    switch (letter) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += letter;
-    }
-  }
-  return out;
-}
 
 std::string date_of(std::int64_t seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
@@ -118,7 +95,7 @@ std::string plot(std::vector<HistoryPoint> const& history, std::vector<Line> con
 std::string row(std::vector<std::string> const& cells, char const* tag) {
   std::string text = "<tr>";
   for (std::string const& cell : cells) {
-    text += fmt::format("<{0}>{1}</{0}>", tag, html_text(cell));
+    text += fmt::format("<{0}>{1}</{0}>", tag, markup_text(cell));
   }
   return text + "</tr>\n";
 }
@@ -159,17 +136,17 @@ std::string findings_html(ReportPlan const& plan) {
         "<h3>{} <small>{}</small></h3>\n<p>{}</p>\n"
         "<p>{} times, first {} by {}, seed {}; shortest {} operations, fastest {:.4f} s.</p>\n"
         "<pre>{}</pre>\n<details><summary>shortest</summary><pre>{}</pre></details>\n",
-        html_text(describe(bucket.first.signature)),
+        markup_text(describe(bucket.first.signature)),
         name_of(bucket.state),
-        html_text(bucket.first.text),
+        markup_text(bucket.first.text),
         bucket.count,
         date_of(bucket.first.seen),
-        html_text(bucket.first.target),
+        markup_text(bucket.first.target),
         bucket.first.seed,
         bucket.shortest.operations,
         bucket.fastest.seconds,
-        html_text(plan.reproduce(name, bucket)),
-        bucket.shortest.is_trace ? html_text(bucket.shortest.bytes) : "bytes of a fuzzer");
+        markup_text(plan.reproduce(name, bucket)),
+        bucket.shortest.is_trace ? markup_text(bucket.shortest.bytes) : "bytes of a fuzzer");
   }
   return text;
 }
@@ -177,7 +154,7 @@ std::string findings_html(ReportPlan const& plan) {
 std::string transitions_html(std::vector<std::uint64_t> const& transitions) {
   std::string text = "<details><summary>all of them</summary><pre>\n";
   for (std::uint64_t const key : transitions) {
-    text += html_text(transition_text(key)) + "\n";
+    text += markup_text(transition_text(key)) + "\n";
   }
   return text + "</pre></details>\n";
 }
@@ -198,7 +175,7 @@ std::string unseen_html(model::Coverage const& coverage) {
       coverage.edge_count(),
       unseen.size());
   for (model::UnseenEdge const& edge : unseen) {
-    text += html_text(unseen_text(edge)) + "\n";
+    text += markup_text(unseen_text(edge)) + "\n";
   }
   return text + "</pre></details>\n";
 }
@@ -283,8 +260,8 @@ std::string report_html(ReportPlan const& plan) {
              state.elapsed,
              state.starts,
              state.seed,
-             html_text(state.commit.empty() ? "unknown" : state.commit),
-             state.mutant.empty() ? "" : ", mutant " + html_text(state.mutant),
+             markup_text(state.commit.empty() ? "unknown" : state.commit),
+             state.mutant.empty() ? "" : ", mutant " + markup_text(state.mutant),
              plan.units,
              plan.transitions.size(),
              plan.findings.buckets().size(),
