@@ -135,8 +135,15 @@ FuzzOptions read_fuzz(CLI::App const& command, CampaignWords const& words, bool 
 }
 
 GateOptions read_gate(CLI::App const& command, CampaignWords const& words, bool json) {
-  std::vector<std::string> const known = {
-      "canary", "corpus", "geometries", "forms", "mutants", "determinism", "exhaustive", "random"};
+  std::vector<std::string> const known = {"canary",
+                                          "corpus",
+                                          "geometries",
+                                          "forms",
+                                          "mutants",
+                                          "sometimes",
+                                          "determinism",
+                                          "exhaustive",
+                                          "random"};
   GateOptions options{.only = words.only,
                       .junit = text_if_given(command, "--junit", words.junit),
                       .mutant = text_if_given(command, "--mutant", words.mutant),

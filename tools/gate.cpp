@@ -12,6 +12,7 @@
 
 #include "fuzz/gate_checks.hpp"
 #include "fuzz/mutants.hpp"
+#include "fuzz/points.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
 #include "tools/progress.hpp"
@@ -29,6 +30,7 @@ using fuzz::GateCase;
 constexpr std::uint32_t kFormPrograms = 2000;         // of each geometry
 constexpr std::uint32_t kDeterminismPrograms = 1000;  // of each geometry
 constexpr std::uint32_t kExhaustiveDepth = 3;
+constexpr std::uint64_t kPointOperations = 2'000'000;
 // Of the budget; the rest is for machines that are slower than they seem.
 constexpr double kShare = 0.85;
 constexpr double kLeastRandom = 1;  // seconds
@@ -95,6 +97,34 @@ void check_mutants(fuzz::GateVoice& voice, fuzz::GateContext const& context) {
   }
 }
 
+/// Every point that some run must meet is met: asked of the program that has them all.
+void check_points(fuzz::GateVoice& voice, fuzz::GateContext const& context) {
+  // With one seed, so that a point that goes cold says something of the change, not of the commit.
+  std::vector<std::string> words = {"run",
+                                    "--sometimes",
+                                    "--seed",
+                                    std::to_string(kDefaultSeed),
+                                    "--ops",
+                                    std::to_string(kPointOperations)};
+  std::string const command = context.command(words);
+  voice.begin("program", command);
+  words.insert(words.begin(), beside("holdfast-mutants"));
+  words.insert(words.end(), {"--threads", "1", "--json"});
+  Captured const captured = run_program(words);
+  bool const is_well = WIFEXITED(captured.status) && WEXITSTATUS(captured.status) == kExitHeld;
+  voice.end(is_well ? "" : command + ": " + captured.out + captured.err);
+  if (!is_well) {
+    return;
+  }
+  auto const never = Json::parse(captured.out).at("sometimes").at("never");
+  for (fuzz::PointInfo const& point : fuzz::all_points()) {
+    bool const is_met = std::find(never.begin(), never.end(), point.name) == never.end();
+    voice.begin(point.name, command);
+    voice.end(is_met ? ""
+                     : fmt::format("never met in {} operations: {}", kPointOperations, point.text));
+  }
+}
+
 /// The parts whose work does not depend on the time that is left.
 std::vector<fuzz::GatePart> fixed_parts(Gate const& gate) {
   GateOptions const& options = gate.options;
@@ -112,6 +142,9 @@ std::vector<fuzz::GatePart> fixed_parts(Gate const& gate) {
   add(fuzz::forms_part(gate.context, kFormPrograms));
   if (!options.mutant) {  // they exclude each other
     add({"mutants", [&gate](fuzz::GateVoice& voice) { check_mutants(voice, gate.context); }});
+  }
+  if (!options.mutant) {
+    add({"sometimes", [&gate](fuzz::GateVoice& voice) { check_points(voice, gate.context); }});
   }
   add(fuzz::determinism_part(gate.context, kDeterminismPrograms));
   add(fuzz::exhaustive_part(gate.context, kExhaustiveDepth));
@@ -258,7 +291,7 @@ int execute(GateOptions const& options) {
   if (options.junit) {
     check_writable(*options.junit);
   }
-  if (!options.mutant && is_wanted(options, "mutants")) {
+  if (!options.mutant && (is_wanted(options, "mutants") || is_wanted(options, "sometimes"))) {
     check_twin();
   }
   turn_on_mutant(options.mutant);
