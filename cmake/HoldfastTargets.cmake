@@ -68,9 +68,10 @@ add_library(holdfast_either INTERFACE)
 target_link_libraries(holdfast_either INTERFACE
   $<IF:$<BOOL:$<TARGET_PROPERTY:HOLDFAST_MUTANTS>>,holdfast_with_mutants,holdfast>)
 
-# holdfast_core_library(NAME SRCS...): one build of the library itself.
+# holdfast_core_library(NAME [MUTANTS] SRCS... CUDA_SRCS...): one build of the library itself; MUTANTS
+# compiles its mutation points in. Device code is left out without CUDA.
 function(holdfast_core_library NAME)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SRCS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "MUTANTS" "" "SRCS;CUDA_SRCS")
   add_library(${NAME} STATIC ${ARG_SRCS})
   holdfast_flags(${NAME})
   target_compile_features(${NAME} PUBLIC cxx_std_20)
@@ -79,6 +80,21 @@ function(holdfast_core_library NAME)
   target_link_libraries(${NAME} PUBLIC $<BUILD_INTERFACE:holdfast_headers>)
   set_target_properties(${NAME} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(ARG_MUTANTS)
+    target_compile_definitions(${NAME} PRIVATE HOLDFAST_MUTANTS=1)
+  endif()
+  if(HOLDFAST_WITH_CUDA)
+    holdfast_device_code(${NAME}_device SRCS ${ARG_CUDA_SRCS})
+    target_include_directories(${NAME}_device PRIVATE "${PROJECT_SOURCE_DIR}/lib/src")
+    if(ARG_MUTANTS)
+      target_compile_definitions(${NAME}_device PRIVATE HOLDFAST_MUTANTS=1)
+    endif()
+    target_compile_definitions(${NAME} PRIVATE HOLDFAST_WITH_CUDA=1)
+    target_sources(${NAME} PRIVATE $<TARGET_OBJECTS:${NAME}_device>)
+    target_link_libraries(${NAME} PRIVATE CUDA::cudart_static)
+  else()
+    target_compile_definitions(${NAME} PRIVATE HOLDFAST_WITH_CUDA=0)
+  endif()
 endfunction()
 
 # holdfast_library(NAME SRCS... DEPS...): a layer of the harness. It sees the public headers and

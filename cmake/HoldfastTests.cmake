@@ -1,11 +1,11 @@
 # Functions that make tests. Labels: unit contract property fault harness regression mutation
-# exhaustive tidy slow slurm compile_fail; ./dev test leaves out slow.
+# exhaustive tidy slow slurm gpu compile_fail; ./dev test leaves out slow.
 find_package(GTest CONFIG REQUIRED)
 find_package(rapidcheck CONFIG REQUIRED)
 include(GoogleTest)
 
 set(HOLDFAST_TEST_LABELS
-  unit contract property fault harness regression mutation exhaustive tidy slow slurm compile_fail)
+  unit contract property fault harness regression mutation exhaustive tidy slow slurm gpu compile_fail)
 
 function(holdfast_check_labels NAME)
   if(NOT ARGN)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "base/mutants.hpp"
@@ -13,6 +14,7 @@ namespace holdfast::internal::planes {
 namespace {
 
 constexpr std::uint32_t kF32Bytes = 4;
+constexpr std::uint32_t kQuietNan = 0x7fc00000U;
 
 /// Address of row `row` of part 0.
 std::byte* address_of(RowsView const& view, std::uint32_t row) noexcept {
@@ -138,7 +140,8 @@ void build_key(WriteIndexerParameters const& parameters, std::uint32_t index) no
       float const weight = std::min(std::max(0.5F + 0.25F * gate, 0.0F), 1.0F);
       sum = i == 0 ? weight * value : sum + weight * value;
     }
-    float const key = sum / static_cast<float>(parameters.pool);
+    float key = sum / static_cast<float>(parameters.pool);
+    key = std::isnan(key) ? std::bit_cast<float>(kQuietNan) : key;  // no payload of one processor
     std::memcpy(destination + std::uint64_t{element} * kF32Bytes, &key, kF32Bytes);
   }
 }

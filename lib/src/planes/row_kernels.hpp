@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <holdfast/cache.hpp>
+#include <holdfast/cuda.hpp>
 #include <holdfast/device.hpp>
 
 namespace holdfast::internal::planes {
@@ -34,5 +35,8 @@ struct WriteIndexerParameters {
 
 extern Kernel const kWriteRowsKernel;
 extern Kernel const kWriteIndexerKernel;
+/// Their device code, in builds with CUDA.
+[[nodiscard]] int launch_write_rows(void const* parameters, CudaQueue const& queue) noexcept;
+[[nodiscard]] int launch_write_indexer(void const* parameters, CudaQueue const& queue) noexcept;
 
 }  // namespace holdfast::internal::planes

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <holdfast/cache.hpp>
+#include <holdfast/cuda.hpp>
 #include <holdfast/device.hpp>
 #include <span>
 
@@ -83,6 +84,8 @@ struct StepParameters {
 
 /// The step kernel: one launch does all the library's own device work of one call.
 extern Kernel const kStepKernel;
+/// Its device code, in builds with CUDA.
+[[nodiscard]] int launch_step(void const* parameters, CudaQueue const& queue) noexcept;
 
 /// How much device work one call can need; sized at creation for the worst case.
 struct StepLimits {

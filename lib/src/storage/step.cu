@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// The step kernel's device code. What it does travels as the kernel's own parameters, in the
+// smallest of a few sizes that takes it; only what is larger than all of them is read from the
+// pinned block. Pieces, table entries and records of one launch never overlap, so that their order
+// does not matter.
+#include <algorithm>
+#include <cstring>
+
+#include "device/cuda_blocks.cuh"
+#include "storage/step.hpp"
+
+namespace holdfast::internal::storage {
+namespace {
+
+using device::kBlockThreads;
+using device::kTaskBytes;
+using device::tasks_of;
+
+/// A page copy with its addresses.
+struct Piece {
+  std::byte* to;
+  std::byte const* from;
+  std::uint64_t stride;  // between strips
+  std::uint32_t bytes;   // of a strip
+  std::uint32_t strips;
+};
+
+/// A table entry of the first 2^32.
+struct ShortPatch {
+  std::uint32_t entry;
+  std::uint32_t page;
+};
+
+/// What is there to do, lists apart.
+struct Head {
+  std::byte* cleared;
+  std::uint64_t cleared_bytes;
+  std::byte* records;
+  std::uint32_t* tables;
+  std::uint32_t* row_sequences;
+  std::uint64_t record_bytes;
+  std::uint32_t copies;
+  std::uint32_t patches;
+  std::uint32_t mirrors;
+  std::uint32_t runs;
+  std::uint32_t columns;
+};
+
+[[nodiscard]] __host__ __device__ Piece piece_of(StripLayout const& layout,
+                                                 PageCopy const& copy) noexcept {
+  std::uint64_t const offset = std::uint64_t{copy.first_row} * layout.row_bytes;
+  return {.to = layout.base + copy.destination * layout.page_bytes + offset,
+          .from = layout.base + copy.source * layout.page_bytes + offset,
+          .stride = layout.strip_bytes,
+          .bytes = copy.rows * layout.row_bytes,
+          .strips = layout.strips};
+}
+
+/// Lists that lie one after the other.
+class PackedLists {
+ public:
+  __device__ PackedLists(std::byte const* base, Head const& head) noexcept
+      : pieces_{reinterpret_cast<Piece const*>(base)},
+        patches_{reinterpret_cast<ShortPatch const*>(pieces_ + head.copies)},
+        runs_{reinterpret_cast<RowRun const*>(patches_ + head.patches)},
+        mirrors_{reinterpret_cast<MirrorUpdate const*>(runs_ + head.runs)},
+        columns_{reinterpret_cast<std::uint32_t const*>(mirrors_ + head.mirrors)} {}
+  [[nodiscard]] __device__ Piece piece(std::uint32_t i) const noexcept { return pieces_[i]; }
+  [[nodiscard]] __device__ ShortPatch patch(std::uint32_t i) const noexcept { return patches_[i]; }
+  [[nodiscard]] __device__ RowRun run(std::uint32_t i) const noexcept { return runs_[i]; }
+  [[nodiscard]] __device__ MirrorUpdate const& mirror(std::uint32_t i) const noexcept {
+    return mirrors_[i];
+  }
+  [[nodiscard]] __device__ std::uint32_t column(std::uint32_t i) const noexcept {
+    return columns_[i];
+  }
+
+ private:
+  Piece const* pieces_;
+  ShortPatch const* patches_;
+  RowRun const* runs_;
+  MirrorUpdate const* mirrors_;
+  std::uint32_t const* columns_;
+};
+
+/// Lists where the host collected them.
+class PinnedLists {
+ public:
+  __device__ explicit PinnedLists(StepParameters const& parameters) noexcept
+      : parameters_{parameters} {}
+  [[nodiscard]] __device__ Piece piece(std::uint32_t i) const noexcept {
+    PageCopy const copy = parameters_.copies[i];
+    return piece_of(parameters_.strips[copy.plane], copy);
+  }
+  [[nodiscard]] __device__ TablePatch patch(std::uint32_t i) const noexcept {
+    return parameters_.patches[i];
+  }
+  [[nodiscard]] __device__ RowRun run(std::uint32_t i) const noexcept {
+    return parameters_.runs[i];
+  }
+  [[nodiscard]] __device__ MirrorUpdate const& mirror(std::uint32_t i) const noexcept {
+    return parameters_.mirrors[i];
+  }
+  [[nodiscard]] __device__ std::uint32_t column(std::uint32_t i) const noexcept {
+    return parameters_.columns[i];
+  }
+
+ private:
+  StepParameters const& parameters_;
+};
+
+template <typename Lists>
+__device__ void move_pages(Head const& head, Lists const& lists) noexcept {
+  std::uint32_t before = 0;
+  device::for_own_tasks(&before, tasks_of(head.cleared_bytes), [&](std::uint32_t task) {
+    std::uint64_t const at = std::uint64_t{task} * kTaskBytes;
+    std::uint64_t const left = head.cleared_bytes - at;
+    device::clear_piece(head.cleared + at,
+                        static_cast<std::uint32_t>(left < kTaskBytes ? left : kTaskBytes));
+  });
+  for (std::uint32_t i = 0; i < head.copies; ++i) {
+    Piece const piece = lists.piece(i);
+    std::uint32_t const tasks = tasks_of(piece.bytes);
+    device::for_own_tasks(&before, tasks * piece.strips, [&](std::uint32_t task) {
+      std::uint32_t const at = task % tasks * kTaskBytes;
+      std::uint64_t const offset = task / tasks * piece.stride + at;
+      device::copy_piece(piece.to + offset, piece.from + offset, min(piece.bytes - at, kTaskBytes));
+    });
+  }
+}
+
+template <typename Lists>
+__device__ void update_tables(Head const& head, Lists const& lists) noexcept {
+  std::uint32_t const thread = blockIdx.x * kBlockThreads + threadIdx.x;
+  std::uint32_t const threads = gridDim.x * kBlockThreads;
+  for (std::uint32_t i = thread; i < head.patches; i += threads) {
+    auto const patch = lists.patch(i);
+    head.tables[patch.entry] = patch.page;
+  }
+}
+
+template <typename Lists>
+__device__ void update_records(Head const& head, Lists const& lists) noexcept {
+  std::uint32_t const thread = blockIdx.x * kBlockThreads + threadIdx.x;
+  std::uint32_t const threads = gridDim.x * kBlockThreads;
+  for (std::uint32_t i = thread; i < head.mirrors; i += threads) {
+    MirrorUpdate const& update = lists.mirror(i);
+    auto& record =
+        *reinterpret_cast<SequenceMirror*>(head.records + update.sequence * head.record_bytes);
+    record.committed = update.committed;
+    record.open = update.open;
+    record.generation = update.generation;
+    record.read_slot = update.read_slot;
+    for (std::uint32_t column = 0; column < update.write_count; ++column) {
+      record.write_slot[column] = lists.column(update.first_column + column);
+    }
+  }
+}
+
+/// One block: the sequence of every row, a warp for a run.
+template <typename Lists>
+__device__ void map_rows(Head const& head, Lists const& lists) noexcept {
+  constexpr std::uint32_t kWarp = 32;
+  __shared__ std::uint32_t ends[kBlockThreads];
+  std::uint32_t base = 0;
+  for (std::uint32_t chunk = 0; chunk < head.runs; chunk += kBlockThreads) {
+    std::uint32_t const count = min(head.runs - chunk, kBlockThreads);
+    ends[threadIdx.x] = threadIdx.x < count ? lists.run(chunk + threadIdx.x).rows : 0;
+    __syncthreads();
+    for (std::uint32_t step = 1; step < kBlockThreads; step *= 2) {
+      std::uint32_t const below = threadIdx.x < step ? 0 : ends[threadIdx.x - step];
+      __syncthreads();
+      ends[threadIdx.x] += below;
+      __syncthreads();
+    }
+    for (std::uint32_t run = threadIdx.x / kWarp; run < count; run += kBlockThreads / kWarp) {
+      std::uint32_t const first = base + (run == 0 ? 0 : ends[run - 1]);
+      std::uint32_t const sequence = lists.run(chunk + run).sequence;
+      for (std::uint32_t row = first + threadIdx.x % kWarp; row < base + ends[run]; row += kWarp) {
+        head.row_sequences[row] = sequence;
+      }
+    }
+    base += ends[count - 1];
+    __syncthreads();
+  }
+}
+
+template <typename Lists>
+__device__ void run_step(Head const& head, Lists const& lists) noexcept {
+  move_pages(head, lists);
+  update_tables(head, lists);
+  update_records(head, lists);
+  if (blockIdx.x == gridDim.x - 1) {
+    map_rows(head, lists);
+  }
+}
+
+template <std::uint32_t kBytes>
+struct PackedArguments {
+  Head head;
+  alignas(16) std::byte lists[kBytes];
+};
+
+template <std::uint32_t kBytes>
+__global__ void __launch_bounds__(kBlockThreads)
+    packed_step(__grid_constant__ PackedArguments<kBytes> const arguments) {
+  run_step(arguments.head, PackedLists{arguments.lists, arguments.head});
+}
+
+struct PinnedArguments {
+  Head head;
+  StepParameters parameters;
+};
+
+__global__ void __launch_bounds__(kBlockThreads)
+    pinned_step(__grid_constant__ PinnedArguments const arguments) {
+  run_step(arguments.head, PinnedLists{arguments.parameters});
+}
+
+std::uint32_t columns_of(StepParameters const& parameters) noexcept {
+  std::uint32_t columns = 0;
+  for (std::uint32_t i = 0; i < parameters.mirror_count; ++i) {
+    MirrorUpdate const& mirror = parameters.mirrors[i];
+    columns = std::max(columns, mirror.first_column + mirror.write_count);
+  }
+  return columns;
+}
+
+Head head_of(StepParameters const& parameters) noexcept {
+  Head head{.cleared = nullptr,
+            .cleared_bytes = 0,
+            .records = parameters.records,
+            .tables = parameters.tables,
+            .row_sequences = parameters.row_sequences,
+            .record_bytes = parameters.record_bytes,
+            .copies = parameters.copy_count,
+            .patches = parameters.patch_count,
+            .mirrors = parameters.mirror_count,
+            .runs = parameters.run_count,
+            .columns = columns_of(parameters)};
+  if (parameters.zero_page != 0) {
+    StripLayout const& layout = parameters.strips[parameters.zero_plane];
+    head.cleared = layout.base + parameters.zero_page * layout.page_bytes;
+    head.cleared_bytes = layout.page_bytes;
+  }
+  return head;
+}
+
+/// Blocks that the work is spread over.
+std::uint32_t blocks_of(StepParameters const& parameters,
+                        Head const& head,
+                        std::uint32_t multiprocessors) noexcept {
+  constexpr std::uint32_t kEntriesOfBlock = 4 * kBlockThreads;
+  std::uint64_t tasks = tasks_of(head.cleared_bytes);
+  for (std::uint32_t i = 0; i < head.copies; ++i) {
+    PageCopy const& copy = parameters.copies[i];
+    StripLayout const& layout = parameters.strips[copy.plane];
+    tasks += std::uint64_t{layout.strips} * tasks_of(std::uint64_t{copy.rows} * layout.row_bytes);
+  }
+  std::uint64_t const entries = (head.patches + kEntriesOfBlock - 1) / kEntriesOfBlock;
+  return device::blocks_for(std::max(tasks, entries), multiprocessors);
+}
+
+template <typename T>
+std::byte* put(std::byte* to, T const* values, std::uint32_t count) noexcept {
+  std::memcpy(to, values, count * sizeof(T));
+  return to + count * sizeof(T);
+}
+
+/// As PackedLists reads them.
+void pack_lists(StepParameters const& parameters, Head const& head, std::byte* to) noexcept {
+  auto* const pieces = reinterpret_cast<Piece*>(to);
+  for (std::uint32_t i = 0; i < head.copies; ++i) {
+    PageCopy const& copy = parameters.copies[i];
+    pieces[i] = piece_of(parameters.strips[copy.plane], copy);
+  }
+  auto* const patches = reinterpret_cast<ShortPatch*>(pieces + head.copies);
+  for (std::uint32_t i = 0; i < head.patches; ++i) {
+    patches[i] = {static_cast<std::uint32_t>(parameters.patches[i].entry),
+                  parameters.patches[i].page};
+  }
+  to = put(reinterpret_cast<std::byte*>(patches + head.patches), parameters.runs, head.runs);
+  to = put(to, parameters.mirrors, head.mirrors);
+  put(to, parameters.columns, head.columns);
+}
+
+std::uint64_t packed_bytes(Head const& head) noexcept {
+  return std::uint64_t{head.copies} * sizeof(Piece) +
+         std::uint64_t{head.patches} * sizeof(ShortPatch) +
+         std::uint64_t{head.runs} * sizeof(RowRun) +
+         std::uint64_t{head.mirrors} * sizeof(MirrorUpdate) +
+         std::uint64_t{head.columns} * sizeof(std::uint32_t);
+}
+
+bool has_short_entries(StepParameters const& parameters) noexcept {
+  for (std::uint32_t i = 0; i < parameters.patch_count; ++i) {
+    if (parameters.patches[i].entry > UINT32_MAX) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <std::uint32_t kBytes>
+int launch_packed(StepParameters const& parameters,
+                  Head const& head,
+                  device::Shape const& shape) noexcept {
+  PackedArguments<kBytes> arguments;
+  arguments.head = head;
+  pack_lists(parameters, head, arguments.lists);
+  return device::launch_blocks(packed_step<kBytes>, arguments, shape);
+}
+
+}  // namespace
+
+int launch_step(void const* raw, CudaQueue const& queue) noexcept {
+  // Sizes of a kernel's parameters: the launch copies all of them, so small ones are quicker.
+  constexpr std::uint32_t kSmall = 960;
+  constexpr std::uint32_t kMiddle = 6 * 1024;
+  constexpr std::uint32_t kLarge = 30 * 1024;
+  auto const& parameters = *static_cast<StepParameters const*>(raw);
+  Head const head = head_of(parameters);
+  device::Shape const shape{.blocks = blocks_of(parameters, head, queue.multiprocessors),
+                            .stream = queue.stream};
+  std::uint64_t const bytes = packed_bytes(head);
+  if (bytes > kLarge || !has_short_entries(parameters)) {
+    PinnedArguments arguments{head, parameters};
+    return device::launch_blocks(pinned_step, arguments, shape);
+  }
+  if (bytes > kMiddle) {
+    return launch_packed<kLarge>(parameters, head, shape);
+  }
+  return bytes > kSmall ? launch_packed<kMiddle>(parameters, head, shape)
+                        : launch_packed<kSmall>(parameters, head, shape);
+}
+
+}  // namespace holdfast::internal::storage
