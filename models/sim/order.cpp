@@ -3,40 +3,69 @@
 #include "models/sim/order.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace holdfast::model {
 namespace {
 
 constexpr std::size_t kWord = 4;  // bytes: the smallest thing that two lines may hold side by side
+constexpr std::uint32_t kLatestStart = 1U << 31U;  // no program takes so many steps again
 
 }  // namespace
 
-void OrderCheck::clear() noexcept {
-  blocks_.clear();
+Clock OrderCheck::start() noexcept {
+  for (std::vector<Block>* const old : {&blocks_, &retired_}) {
+    std::move(old->begin(), old->end(), std::back_inserter(spare_));
+    old->clear();
+  }
+  // Clocks go on where those of the program before ended: its times are then before everything, and
+  // words need not be cleared.
+  start_ = latest_;
+  if (start_ > kLatestStart) {
+    spare_.clear();
+    start_ = latest_ = 0;
+  }
   for (auto& notes : notes_) {
     notes.clear();
   }
   conflict_.reset();
   words_ = 0;
   last_block_ = 0;
+  Clock clock;
+  clock.fill(start_);
+  return clock;
 }
 
 void OrderCheck::add_memory(Memory memory) {
-  Block block{.memory = memory};
+  Block block;
+  if (!spare_.empty()) {
+    block = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  block.memory = memory;
+  block.readers = 0;
   std::size_t const words = (memory.bytes + kWord - 1) / kWord;
-  block.writer.assign(words, 0);
-  block.written.assign(words, 0);
+  block.writer.resize(words);
+  block.written.resize(words);
   blocks_.push_back(std::move(block));
 }
 
 void OrderCheck::remove_memory(Memory memory) noexcept {
-  std::erase_if(blocks_, [&](Block const& block) { return block.memory.base == memory.base; });
+  auto const found = std::find_if(blocks_.begin(), blocks_.end(), [&](Block const& block) {
+    return block.memory.base == memory.base;
+  });
+  if (found == blocks_.end()) {
+    return;
+  }
+  retired_.push_back(std::move(*found));
+  blocks_.erase(found);
   last_block_ = 0;
 }
 
 void OrderCheck::begin(WorkNote note, Clock const& clock) {
   now_ = note;
   clock_ = clock;
+  latest_ = std::max(latest_, note.time);
   notes_[note.line].push_back(note);
 }
 
@@ -65,23 +94,43 @@ void OrderCheck::report(Block const& block,
   }
 }
 
-void OrderCheck::touch_word(Block& block, std::size_t word, bool writes) noexcept {
-  std::uint32_t const writer = block.writer[word];
-  if (block.written[word] > clock_[writer]) {
-    report(block, word, writer, block.written[word], true, writes);
+/// Whether all of the values are the same.
+template <typename T>
+bool is_uniform(T const* values, std::size_t count) noexcept {
+  T differences = 0;
+  for (std::size_t i = 1; i < count; ++i) {
+    differences |= values[i] ^ values[0];
   }
-  if (!writes) {
-    block.read[now_.line][word] = now_.time;
-    return;
-  }
-  for (std::uint32_t readers = block.readers; readers != 0; readers &= readers - 1) {
-    auto const line = static_cast<std::uint32_t>(__builtin_ctz(readers));
-    if (block.read[line][word] > clock_[line]) {
-      report(block, word, line, block.read[line][word], false, true);
+  return differences == 0;
+}
+
+void OrderCheck::check_writers(Block const& block, Words words, bool writes) noexcept {
+  // Rows are written whole: what holds for their first word holds for the others.
+  std::size_t const count = words.last - words.first;
+  bool const is_one = is_uniform(&block.written[words.first], count) &&
+                      is_uniform(&block.writer[words.first], count);
+  std::size_t const last = is_one ? words.first + 1 : words.last;
+  for (std::size_t word = words.first; word < last; ++word) {
+    std::uint32_t const writer = block.writer[word];
+    if (block.written[word] > clock_[writer]) {
+      report(block, word, writer, block.written[word], true, writes);
     }
   }
-  block.writer[word] = static_cast<std::uint8_t>(now_.line);
-  block.written[word] = now_.time;
+}
+
+void OrderCheck::check_readers(Block const& block, Words words, std::uint32_t line) noexcept {
+  std::uint32_t const* const times = block.read[line].data();
+  std::uint32_t latest = 0;
+  for (std::size_t word = words.first; word < words.last; ++word) {
+    latest = std::max(latest, times[word]);
+  }
+  if (latest > clock_[line]) {
+    std::uint32_t const* const found =
+        std::find_if(times + words.first, times + words.last, [&](std::uint32_t time) {
+          return time > clock_[line];
+        });
+    report(block, static_cast<std::size_t>(found - times), line, *found, false, true);
+  }
 }
 
 void OrderCheck::touch(void const* base, std::uint64_t bytes, bool writes) noexcept {
@@ -100,14 +149,28 @@ void OrderCheck::touch(void const* base, std::uint64_t bytes, bool writes) noexc
   auto const offset = static_cast<std::size_t>(place - block.memory.base);
   std::size_t const first = offset / kWord;
   std::size_t const last = std::min((offset + bytes + kWord - 1) / kWord, block.written.size());
-  if (!writes && block.read[now_.line].empty()) {
-    block.read[now_.line].assign(block.written.size(), 0);
-    block.readers |= 1U << now_.line;
+  if (first >= last) {
+    return;
   }
+  Words const words{first, last};
   words_ += last - first;
-  for (std::size_t word = first; word < last; ++word) {
-    touch_word(block, word, writes);
+  check_writers(block, words, writes);
+  auto const at = static_cast<std::ptrdiff_t>(first);
+  auto const count = static_cast<std::ptrdiff_t>(last - first);
+  if (!writes) {
+    Times& times = block.read[now_.line];
+    if (times.size() < block.written.size()) {
+      times.resize(block.written.size());
+    }
+    block.readers |= 1U << now_.line;
+    std::fill_n(times.begin() + at, count, now_.time);
+    return;
   }
+  for (std::uint32_t readers = block.readers; readers != 0; readers &= readers - 1) {
+    check_readers(block, words, static_cast<std::uint32_t>(__builtin_ctz(readers)));
+  }
+  std::fill_n(block.writer.begin() + at, count, static_cast<std::uint8_t>(now_.line));
+  std::fill_n(block.written.begin() + at, count, now_.time);
 }
 
 }  // namespace holdfast::model

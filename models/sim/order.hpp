@@ -49,8 +49,8 @@ struct Conflict {
 /// Who touched which word of the memory of one simulation.
 class OrderCheck {
  public:
-  /// Forgets all memory and all clocks.
-  void clear() noexcept;
+  /// Forgets all accesses. The clocks of the program that follows start at what it returns.
+  [[nodiscard]] Clock start() noexcept;
   void add_memory(Memory memory);
   void remove_memory(Memory memory) noexcept;
 
@@ -59,12 +59,12 @@ class OrderCheck {
   void read(void const* base, std::uint64_t bytes) noexcept { touch(base, bytes, false); }
   void write(void const* base, std::uint64_t bytes) noexcept { touch(base, bytes, true); }
 
-  /// The first conflict since clear().
+  /// The first conflict since start().
   [[nodiscard]] std::optional<Conflict> const& conflict() const noexcept { return conflict_; }
   [[nodiscard]] std::uint64_t touched_words() const noexcept { return words_; }
 
  private:
-  /// Times of one line in the words of one block; 0: never.
+  /// Times of one line in the words of one block. Up to start_ they are those of other programs.
   using Times = std::vector<std::uint32_t>;
   struct Block {
     Memory memory;
@@ -73,9 +73,14 @@ class OrderCheck {
     std::array<Times, kLineLimit> read;
     std::uint32_t readers = 0;  // lines that have read anything
   };
+  struct Words {
+    std::size_t first;
+    std::size_t last;  // one past
+  };
 
   void touch(void const* base, std::uint64_t bytes, bool writes) noexcept;
-  void touch_word(Block& block, std::size_t word, bool writes) noexcept;
+  void check_writers(Block const& block, Words words, bool writes) noexcept;
+  void check_readers(Block const& block, Words words, std::uint32_t line) noexcept;
   void report(Block const& block,
               std::size_t word,
               std::uint32_t line,
@@ -85,9 +90,13 @@ class OrderCheck {
   [[nodiscard]] WorkNote note_of(std::uint32_t line, std::uint32_t time) const noexcept;
 
   std::vector<Block> blocks_;
+  std::vector<Block> retired_;  // of this program's memory that is gone
+  std::vector<Block> spare_;    // of other programs: their words are used again as they are
   std::array<std::vector<WorkNote>, kLineLimit> notes_;  // by line, in order of time
   WorkNote now_;
   Clock clock_{};
+  std::uint32_t start_ = 0;   // of the program's clocks
+  std::uint32_t latest_ = 0;  // time of any line
   std::optional<Conflict> conflict_;
   std::uint64_t words_ = 0;
   std::size_t last_block_ = 0;

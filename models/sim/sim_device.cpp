@@ -8,10 +8,14 @@
 namespace holdfast::model {
 
 void SimWorld::start(std::uint64_t seed) {
+  start_ = order_.start();
+  for (Line& line : lines_) {
+    line.works.clear();
+    spare_works_.push_back(std::move(line.works));
+  }
   lines_.clear();
   lines_.emplace_back();
-  seen_.assign(1, Clock{});
-  order_.clear();
+  seen_.assign(1, start_);
   source_ = Source{mix(seed, 0x73696DU)};
   constexpr std::uint32_t kLaziness[] = {1, 2, 4, 16, 1U << 20U};
   laziness_ = kLaziness[source_.below(std::size(kLaziness))];
@@ -29,10 +33,15 @@ std::uint32_t SimWorld::line_of(SimDevice& device, Stream stream) {
   if (lines_.size() == kLineLimit) {
     throw std::length_error("more streams than a simulation has lines");
   }
-  lines_.emplace_back();
-  lines_.back().device = &device;
-  lines_.back().stream = stream;
-  lines_.back().speed = 1U << source_.below(4);
+  Line& line = lines_.emplace_back();
+  line.device = &device;
+  line.stream = stream;
+  line.speed = 1U << source_.below(4);
+  line.clock = start_;
+  if (!spare_works_.empty()) {
+    line.works = std::move(spare_works_.back());
+    spare_works_.pop_back();
+  }
   return static_cast<std::uint32_t>(lines_.size() - 1);
 }
 
@@ -44,10 +53,16 @@ std::string SimWorld::name_of_line(std::uint32_t line) const {
          std::to_string(lines_[line].stream.value);
 }
 
-void SimWorld::enqueue(std::uint32_t line, Work work) {
+SimWorld::Work& SimWorld::enqueue(std::uint32_t line, Work::Kind kind) {
+  Work& work = lines_[line].works.extend();
+  work.kind = kind;
+  work.bounce.clear();
   work.operation = operation_;
   work.seen = seen_.size() - 1;
-  lines_[line].works.push_back(std::move(work));
+  return work;
+}
+
+void SimWorld::queued() {
   ++pending_;
   run_some();
 }
@@ -209,7 +224,8 @@ Status SimDevice::copy(std::span<CopySegment const> segments, Stream stream) noe
   std::uint32_t const line = world_.line_of(*this, stream);
   for (CopySegment const& segment : segments) {
     if (segment.bytes != 0) {
-      world_.enqueue(line, {.kind = SimWorld::Work::Kind::kCopy, .copy = segment});
+      world_.enqueue(line, Kind::kCopy).copy = segment;
+      world_.queued();
     }
   }
   return {};
@@ -218,7 +234,8 @@ Status SimDevice::copy(std::span<CopySegment const> segments, Stream stream) noe
 Status SimDevice::fill(std::span<FillSegment const> segments, Stream stream) noexcept {
   std::uint32_t const line = world_.line_of(*this, stream);
   for (FillSegment const& segment : segments) {
-    world_.enqueue(line, {.kind = SimWorld::Work::Kind::kFill, .fill = segment});
+    world_.enqueue(line, Kind::kFill).fill = segment;
+    world_.queued();
   }
   return {};
 }
@@ -232,24 +249,27 @@ Status SimDevice::launch(Kernel const& kernel, void const* parameters, Stream st
                  .got = kernel.parameter_bytes,
                  .limit = kParameterLimit};
   }
-  SimWorld::Work work{.kind = SimWorld::Work::Kind::kKernel, .kernel = &kernel};
+  SimWorld::Work& work = world_.enqueue(world_.line_of(*this, stream), Kind::kKernel);
+  work.kernel = &kernel;
   std::copy_n(bytes, kernel.parameter_bytes, work.parameters.begin());
-  world_.enqueue(world_.line_of(*this, stream), std::move(work));
+  world_.queued();
   return {};
 }
 
 Result<Event> SimDevice::record(Stream stream) noexcept {
   std::uint32_t const line = world_.line_of(*this, stream);
   std::uint32_t const number = world_.lines_[line].recorded++;
-  world_.enqueue(line, {.kind = SimWorld::Work::Kind::kRecord, .event_number = number});
+  world_.enqueue(line, Kind::kRecord).event_number = number;
+  world_.queued();
   return Event{stream, number};
 }
 
 Status SimDevice::wait(Stream stream, Event event) noexcept {
-  world_.enqueue(world_.line_of(*this, stream),
-                 {.kind = SimWorld::Work::Kind::kWait,
-                  .event_line = world_.line_of(*this, event.stream),
-                  .event_number = event.number});
+  std::uint32_t const event_line = world_.line_of(*this, event.stream);
+  SimWorld::Work& work = world_.enqueue(world_.line_of(*this, stream), Kind::kWait);
+  work.event_line = event_line;
+  work.event_number = event.number;
+  world_.queued();
   return {};
 }
 
@@ -299,9 +319,10 @@ Status SimDevice::host_write(std::byte* destination,
     return {};
   }
   auto const* const from = static_cast<std::byte const*>(source);
-  SimWorld::Work work{.kind = SimWorld::Work::Kind::kCopy, .bounce = {from, from + bytes}};
+  SimWorld::Work& work = world_.enqueue(world_.line_of(*this, stream), Kind::kCopy);
+  work.bounce.assign(from, from + bytes);
   work.copy = {destination, work.bounce.data(), bytes};
-  world_.enqueue(world_.line_of(*this, stream), std::move(work));
+  world_.queued();
   return {};
 }
 

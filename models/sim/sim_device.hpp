@@ -6,8 +6,9 @@
 // A device wraps another one that does the work at once; the order check looks on.
 #pragma once
 
-#include <deque>
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "models/sim/order.hpp"
 #include "models/source.hpp"
@@ -59,10 +60,37 @@ class SimWorld {
     std::uint32_t operation = 0;
     std::size_t seen = 0;  // index of what the host had seen
   };
+  /// Works in order. Those that are done are used again: they are large, and few at a time.
+  class Works {
+   public:
+    [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
+    [[nodiscard]] Work& front() noexcept { return ring_[head_ % ring_.size()]; }
+    [[nodiscard]] Work const& front() const noexcept { return ring_[head_ % ring_.size()]; }
+    void pop_front() noexcept { ++head_; }
+    void clear() noexcept { head_ = tail_ = 0; }
+    /// One more at the end, with what an earlier one left in it.
+    [[nodiscard]] Work& extend() {
+      if (tail_ - head_ == ring_.size()) {
+        std::rotate(
+            ring_.begin(),
+            ring_.begin() + static_cast<std::ptrdiff_t>(ring_.empty() ? 0 : head_ % ring_.size()),
+            ring_.end());
+        tail_ = ring_.size();
+        head_ = 0;
+        ring_.resize(ring_.empty() ? 4 : 2 * ring_.size());
+      }
+      return ring_[tail_++ % ring_.size()];
+    }
+
+   private:
+    std::vector<Work> ring_;
+    std::size_t head_ = 0;
+    std::size_t tail_ = 0;
+  };
   struct Line {
     SimDevice* device = nullptr;
     Stream stream;
-    std::deque<Work> works;
+    Works works;
     Clock clock{};
     std::vector<Clock> events;  // by number: the clock there
     std::uint32_t recorded = 0;
@@ -70,7 +98,9 @@ class SimWorld {
   };
 
   [[nodiscard]] std::uint32_t line_of(SimDevice& device, Stream stream);
-  void enqueue(std::uint32_t line, Work work);
+  /// Another piece of work of a line, to be filled in; then queued().
+  [[nodiscard]] Work& enqueue(std::uint32_t line, Work::Kind kind);
+  void queued();
   /// Now and then some of what is pending runs by itself.
   void run_some();
   /// Runs one piece of work of any line. False when nothing can run.
@@ -89,6 +119,8 @@ class SimWorld {
   std::uint32_t tick();
 
   std::vector<Line> lines_;  // 0 is the host
+  std::vector<Works> spare_works_;
+  Clock start_{};            // of every line
   std::vector<Clock> seen_;  // what the host had seen, by change
   OrderCheck order_;
   Source source_{0};
@@ -129,6 +161,7 @@ class SimDevice final : public Device, private AccessSink {
 
  private:
   friend class SimWorld;
+  using Kind = SimWorld::Work::Kind;
   void read(void const* base, std::uint64_t bytes) noexcept override {
     world_.order_.read(base, bytes);
   }

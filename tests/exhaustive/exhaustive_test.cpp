@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: in a small scope nothing is left to chance. Method: from each start state and on each
-// geometry run every program of at most 4 operations (5 in the slow build of this file) with
-// boundary parameters; every invariant and the model look on after every operation.
+// geometry run every program of at most 4 operations (5 in the slow build of this file, 3 with
+// sanitizers) with boundary parameters; every invariant and the model look on after every operation.
 #include "fuzz/exhaustive.hpp"
 
 #include <gtest/gtest.h>
