@@ -51,6 +51,7 @@ class Supervisor {
     }
     findings_.age();
     replay_known(findings_);
+    exchange_units(folder_, plan_);  // before the clock runs: others may have thousands of units
     begin();
     while (!is_over() || !running_.empty()) {
       reap();
@@ -119,7 +120,6 @@ class Supervisor {
     for (CampaignTarget const& target : plan_.targets) {
       state_.targets.try_emplace(target.name);
     }
-    exchange_units(folder_, plan_);
     save();
   }
 
