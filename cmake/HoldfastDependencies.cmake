@@ -12,3 +12,6 @@ add_library(holdfast_xxhash UNKNOWN IMPORTED)
 set_target_properties(holdfast_xxhash PROPERTIES
   IMPORTED_LOCATION "${HOLDFAST_XXHASH_LIBRARY}"
   INTERFACE_INCLUDE_DIRECTORIES "${HOLDFAST_XXHASH_INCLUDE_DIR}")
+
+# Tests need it; the tool has one search less without it.
+find_package(rapidcheck CONFIG QUIET)

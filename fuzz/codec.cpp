@@ -3,11 +3,11 @@
 #include "fuzz/codec.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <iterator>
 #include <utility>
 
+#include "fuzz/op_fields.hpp"
 #include "models/input_error.hpp"
 
 namespace holdfast::fuzz {
@@ -147,19 +147,6 @@ struct Decoder {
   void choice(std::uint32_t& value, std::uint32_t count) const { value = reader.byte() % count; }
 };
 
-template <std::uint32_t I>
-AnyOp make_kind() {
-  return AnyOp{std::in_place_index<I>};
-}
-
-template <std::uint32_t... I>
-constexpr std::array<AnyOp (*)(), AllOps::kCount> make_table(
-    std::integer_sequence<std::uint32_t, I...> /*indices*/) {
-  return {&make_kind<I>...};
-}
-
-constexpr auto kMakers = make_table(std::make_integer_sequence<std::uint32_t, AllOps::kCount>{});
-
 template <typename Io>
 void code_fields(Io io, AnyOp& op) {
   FieldCodec<Io> codec{io};
@@ -189,7 +176,7 @@ model::Trace decode_program(std::span<std::uint8_t const> bytes) {
   Reader reader{bytes.subspan(2)};
   program.geometry = reader.text();
   while (!reader.is_at_end() && program.ops.size() < kProgramOpLimit) {
-    AnyOp& op = program.ops.emplace_back(kMakers[reader.byte() % AllOps::kCount]());
+    AnyOp& op = program.ops.emplace_back(plain_op(reader.byte() % AllOps::kCount));
     code_fields(Decoder{reader}, op);
   }
   return program;

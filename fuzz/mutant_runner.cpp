@@ -15,15 +15,16 @@
 #include <new>
 #include <span>
 #include <sstream>
+#include <stdexcept>
+#include <string_view>
 #include <system_error>
 
 #include "fuzz/child.hpp"
-#include "fuzz/generator.hpp"
 
 namespace holdfast::fuzz {
 namespace {
 
-using Counter = std::atomic<std::uint64_t>;
+using Counter = OperationCount;
 
 [[noreturn]] void fail(char const* what) {
   throw std::system_error{errno, std::generic_category(), what};
@@ -62,7 +63,9 @@ struct Child {
   std::string said;
 };
 
-// One line: "1 350 IMMUT OWNER" or "0 0". The line end says that it is whole.
+constexpr std::string_view kRefused = "refused ";
+
+// One line: "1 350 IMMUT OWNER", "0 0", or "refused " and why. The line end says that it is whole.
 std::string line_of(MutantOutcome const& outcome) {
   std::string line = outcome.killed ? "1 " : "0 ";
   line += std::to_string(outcome.reached);
@@ -73,6 +76,9 @@ std::string line_of(MutantOutcome const& outcome) {
 }
 
 void read_line(std::string const& line, MutantOutcome& outcome) {
+  if (line.rfind(kRefused, 0) == 0) {
+    throw std::runtime_error{line.substr(kRefused.size(), line.size() - kRefused.size() - 1)};
+  }
   std::istringstream words{line};
   int killed = 0;
   words >> killed >> outcome.reached;
@@ -84,7 +90,7 @@ void read_line(std::string const& line, MutantOutcome& outcome) {
 
 Child start_mutant(std::size_t index,
                    MutantPlan const& plan,
-                   Swarm const& swarm,
+                   MutantSearch const& search,
                    Counter& counted) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -92,7 +98,12 @@ Child start_mutant(std::size_t index,
   }
   pid_t const process = start_child([&] {
     close(ends[0]);
-    std::string const line = line_of(run_mutant(plan.mutants[index], plan, swarm, counted));
+    std::string line;
+    try {
+      line = line_of(search(plan.mutants[index], counted));
+    } catch (std::exception const& error) {
+      line = std::string{kRefused} + error.what() + "\n";
+    }
     return write(ends[1], line.data(), line.size()) < 0 ? 1 : 0;
   });
   close(ends[1]);
@@ -172,22 +183,21 @@ std::vector<Child> take_ended(std::vector<Child>& children, std::vector<pollfd> 
 
 }  // namespace
 
-MutantOutcome run_mutant(MutantInfo const& info,
-                         MutantPlan const& plan,
-                         Swarm const& swarm,
-                         Counter& counted) {
+MutantOutcome try_programs(MutantInfo const& info,
+                           MutantPlan const& plan,
+                           OperationCount& counted,
+                           std::function<ProgramSource(RunnerOptions const& options)> const& make) {
   MutantOutcome outcome{.info = info};
   if (!select_mutant(info.name)) {
     return outcome;
   }
-  RunnerOptions const options{
-      .compare = plan.compare,
-      .device = {.is_simulated = plan.simulated || info.needs_streams},
-      .on_step = [&](std::uint32_t, auto const&, auto const&, auto const&) { ++counted; }};
-  SwarmRunner runner{swarm, options};
+  ProgramSource const run =
+      make({.compare = plan.compare,
+            .device = {.is_simulated = plan.simulated || info.needs_streams},
+            .on_step = [&](std::uint32_t, auto const&, auto const&, auto const&) { ++counted; }});
   for (std::uint64_t index = 0; !outcome.killed && outcome.operations < plan.budget; ++index) {
     alarm(kHangSeconds);
-    ProgramResult const result = runner.run(swarm.program(index));
+    ProgramResult const result = run(index);
     outcome.operations += result.counts.operations;
     if (outcome.reached == 0 && mutant_reached() != 0) {
       outcome.reached = outcome.operations;
@@ -201,8 +211,17 @@ MutantOutcome run_mutant(MutantInfo const& info,
   return outcome;
 }
 
-std::vector<MutantOutcome> run_mutants(MutantPlan const& plan) {
-  Swarm const swarm{plan.geometries, plan.seed, plan.flavor};
+MutantSearch swarm_search(MutantPlan const& plan, std::optional<Flavor> flavor) {
+  auto const swarm = std::make_shared<Swarm const>(plan.geometries, plan.seed, flavor);
+  return [&plan, swarm](MutantInfo const& info, OperationCount& counted) {
+    return try_programs(info, plan, counted, [&swarm](RunnerOptions const& options) {
+      auto const runner = std::make_shared<SwarmRunner>(*swarm, options);
+      return [&swarm, runner](std::uint64_t index) { return runner->run(swarm->program(index)); };
+    });
+  };
+}
+
+std::vector<MutantOutcome> run_mutants(MutantPlan const& plan, MutantSearch const& search) {
   SharedCounters const counters{plan.mutants.size()};
   std::vector<MutantOutcome> outcomes(plan.mutants.size());
   std::vector<Child> children;
@@ -210,7 +229,7 @@ std::vector<MutantOutcome> run_mutants(MutantPlan const& plan) {
   std::size_t next = 0;
   while (next < plan.mutants.size() || !children.empty()) {
     while (next < plan.mutants.size() && children.size() < std::max(plan.jobs, 1U)) {
-      children.push_back(start_mutant(next, plan, swarm, counters[next]));
+      children.push_back(start_mutant(next, plan, search, counters[next]));
       ++next;
     }
     wait_for(children, ready);

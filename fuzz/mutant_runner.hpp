@@ -64,13 +64,13 @@ struct TraceOfRow {
                                        std::string const& search,
                                        std::uint64_t seed);
 
-/// What to run. The outcomes depend on geometries, seed, budget and compare only.
+/// What to run. The outcomes of a search in this process depend on geometries, seed, budget and
+/// compare only.
 struct MutantPlan {
   std::vector<MutantInfo> mutants;
   std::vector<model::Geometry> geometries;
   std::uint64_t seed = 0;
-  std::optional<Flavor> flavor;  ///< none: all take turns
-  std::uint64_t budget = 0;      ///< most operations of each mutant
+  std::uint64_t budget = 0;  ///< most operations of each mutant
   bool compare = true;
   bool simulated = false;  ///< all on simulated devices; else only those that show nowhere else
   std::uint32_t jobs = 1;  ///< processes at a time
@@ -80,15 +80,30 @@ struct MutantPlan {
   std::function<void(std::uint64_t operations)> on_progress;
 };
 
-/// Runs one mutant on programs of a swarm in this process until it is killed or the budget is used up; counts operations
-/// in `counted` as they are done.
-[[nodiscard]] MutantOutcome run_mutant(MutantInfo const& info,
-                                       MutantPlan const& plan,
-                                       Swarm const& swarm,
-                                       std::atomic<std::uint64_t>& counted);
+/// Operations that one mutant cost so far, for whoever waits.
+using OperationCount = std::atomic<std::uint64_t>;
 
-/// Runs all mutants of the plan; outcomes are in its order. The calling process must have one
-/// thread. Throws std::system_error when there is no process, pipe or memory to be had.
-[[nodiscard]] std::vector<MutantOutcome> run_mutants(MutantPlan const& plan);
+/// Searches for one mutant until it is killed or the budget is used up. Called in a process of its
+/// own; what it throws ends the whole run. Mutants of one run need not be searched for in order.
+using MutantSearch = std::function<MutantOutcome(MutantInfo const& info, OperationCount& counted)>;
+
+/// Runs the program with this number.
+using ProgramSource = std::function<ProgramResult(std::uint64_t index)>;
+
+/// Turns the mutant on and runs program after program in this process.
+[[nodiscard]] MutantOutcome try_programs(
+    MutantInfo const& info,
+    MutantPlan const& plan,
+    OperationCount& counted,
+    std::function<ProgramSource(RunnerOptions const& options)> const& make);
+
+/// Programs of a swarm; without a flavor all take turns. The plan must outlive it.
+[[nodiscard]] MutantSearch swarm_search(MutantPlan const& plan, std::optional<Flavor> flavor);
+
+/// Searches for all mutants of the plan; outcomes are in its order. The calling process must have one
+/// thread. Throws std::system_error when there is no process, pipe or memory to be had, and
+/// std::runtime_error for what a search threw.
+[[nodiscard]] std::vector<MutantOutcome> run_mutants(MutantPlan const& plan,
+                                                     MutantSearch const& search);
 
 }  // namespace holdfast::fuzz

@@ -217,7 +217,25 @@ struct EqualsFollow {
   }
 };
 
+template <std::uint32_t I>
+AnyOp make_kind() {
+  return AnyOp{std::in_place_index<I>};
+}
+
+template <std::uint32_t... I>
+constexpr std::array<AnyOp (*)(), model::AllOps::kCount> make_table(
+    std::integer_sequence<std::uint32_t, I...> /*indices*/) {
+  return {&make_kind<I>...};
+}
+
+constexpr auto kMakers =
+    make_table(std::make_integer_sequence<std::uint32_t, model::AllOps::kCount>{});
+
 }  // namespace
+
+AnyOp plain_op(std::uint32_t kind) {
+  return kMakers[kind]();
+}
 
 std::vector<NameUse> names_in(AnyOp const& op) {
   std::vector<NameUse> names;

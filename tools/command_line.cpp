@@ -247,10 +247,15 @@ Commands define(CLI::App& app, Words& words) {
   add_geometry(*commands.mutants, words);
   add_seed(*commands.mutants, words);
   commands.mutants
-      ->add_option("--ops", words.operations, "Most operations of each mutant. Default: 2000000")
+      ->add_option("--ops",
+                   words.operations,
+                   "Most operations of each mutant. Default: 2000000; for libfuzzer and "
+                   "rapidcheck 500000")
       ->type_name("N");
   commands.mutants
-      ->add_option("--search", words.search, "swarm, or a flavor of programs. Default: swarm")
+      ->add_option("--search",
+                   words.search,
+                   "swarm, a flavor of programs, libfuzzer or rapidcheck. Default: swarm")
       ->type_name("NAME");
   commands.mutants
       ->add_option("--repeat", words.repeat, "Search for each so often, from this seed on")
@@ -469,14 +474,22 @@ MutantsOptions read_mutants(CLI::App const& command, Words const& words) {
                          .seed = seed_of(command, words),
                          .compare = !words.no_compare,
                          .json = words.json};
-  if (was_given(command, "--ops")) {
-    options.budget = read_count("--ops", words.operations, kMostOperations);
-  }
   if (was_given(command, "--search")) {
     std::vector<std::string> known = flavor_names();
     known.insert(known.begin(), "swarm");
+    known.insert(known.end(), {kSearchLibfuzzer, kSearchRapidcheck});
     check_flavor("--search", words.search, known);
     options.search = words.search;
+  }
+  bool const is_libfuzzer = options.search == kSearchLibfuzzer;
+  if (is_libfuzzer && (!options.geometries.empty() || words.no_compare)) {
+    throw InputError{"--search libfuzzer has geometries of its own, and compares"};
+  }
+  if (is_libfuzzer || options.search == kSearchRapidcheck) {
+    options.budget = kDefaultOtherBudget;
+  }
+  if (was_given(command, "--ops")) {
+    options.budget = read_count("--ops", words.operations, kMostOperations);
   }
   if (was_given(command, "--repeat")) {
     options.repeat = static_cast<std::uint32_t>(read_count("--repeat", words.repeat, kMostRepeats));

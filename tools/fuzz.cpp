@@ -22,6 +22,7 @@
 #include "tools/report.hpp"
 #include "tools/setup.hpp"
 #include "tools/subprocess.hpp"
+#include "tools/targets.hpp"
 #include "tools/values.hpp"
 
 namespace holdfast::tools {
@@ -54,10 +55,6 @@ class Lock {
   int file_;
 };
 
-std::string program_of(FuzzOptions const& options, std::string const& target) {
-  return beside(target + (options.mutant ? "-mutants" : ""));
-}
-
 /// The chosen targets; without a choice, those that are there.
 std::vector<fuzz::CampaignTarget> targets_of(FuzzOptions const& options) {
   std::vector<fuzz::CampaignTarget> targets;
@@ -67,14 +64,12 @@ std::vector<fuzz::CampaignTarget> targets_of(FuzzOptions const& options) {
     if (!options.targets.empty() && !is_chosen) {
       continue;
     }
-    std::string program = name == fuzz::kSwarmTarget ? "" : program_of(options, name);
-    std::error_code error;
-    if (!program.empty() && !(fs::exists(program, error) && fuzz::is_driven(program))) {
-      if (is_chosen) {
-        throw EnvironmentError{program +
-                               ": the target is not built with libFuzzer; the preset "
-                               "fuzz does that"};
-      }
+    bool const is_ours = name == fuzz::kSwarmTarget;
+    bool const has_mutant = options.mutant.has_value();
+    std::string program = is_ours     ? ""
+                          : is_chosen ? required_target(name, has_mutant)
+                                      : driven_target(name, has_mutant);
+    if (!is_ours && program.empty()) {
       continue;
     }
     targets.push_back({.name = name, .program = std::move(program)});
@@ -85,9 +80,9 @@ std::vector<fuzz::CampaignTarget> targets_of(FuzzOptions const& options) {
 /// Replays new units with sanitizers, where such a build lies beside this one.
 std::string sanitized_program(FuzzOptions const& options) {
   fs::path const program =
-      options.sanitized ? fs::path{*options.sanitized}
-                        : fs::path{beside("")}.parent_path().parent_path().parent_path() / "asan" /
-                              "bin" / (options.mutant ? "holdfast-mutants" : "holdfast");
+      options.sanitized
+          ? fs::path{*options.sanitized}
+          : fs::path{in_preset("asan", options.mutant ? "holdfast-mutants" : "holdfast")};
   std::error_code error;
   if (fs::exists(program, error)) {
     return program.string();
@@ -112,8 +107,7 @@ std::string reproduce_command(fuzz::Findings const& findings,
   std::string const path = findings.shortest_path(bucket).string();
   std::string const& mutant = known.first.mutant;
   if (!known.shortest.is_trace) {
-    std::vector<std::string> words = {
-        beside(known.first.target + (mutant.empty() ? "" : "-mutants")), path};
+    std::vector<std::string> words = {driven_target(known.first.target, !mutant.empty()), path};
     if (!mutant.empty()) {
       words.push_back("--mutant=" + mutant);
     }

@@ -5,12 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <thread>
 
+#include "fuzz/libfuzzer_search.hpp"
 #include "fuzz/mutant_runner.hpp"
+#include "fuzz/rapidcheck_search.hpp"
 #include "models/input_error.hpp"
 #include "models/trace.hpp"
 #include "tools/commands.hpp"
@@ -18,6 +22,7 @@
 #include "tools/progress.hpp"
 #include "tools/report.hpp"
 #include "tools/setup.hpp"
+#include "tools/targets.hpp"
 #include "tools/values.hpp"
 
 namespace holdfast::tools {
@@ -102,6 +107,46 @@ Json json_of_outcomes(MutantsOptions const& options,
   return json;
 }
 
+/// A folder for as long as this object lives.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    path_ = (std::filesystem::temp_directory_path() / "holdfast-XXXXXX").string();
+    if (mkdtemp(path_.data()) == nullptr) {
+      throw EnvironmentError{path_ + ": cannot be made: " + std::generic_category().message(errno)};
+    }
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(ScratchFolder const&) = delete;
+  ScratchFolder& operator=(ScratchFolder const&) = delete;
+
+  [[nodiscard]] std::filesystem::path path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Runs the search that was asked for.
+std::vector<fuzz::MutantOutcome> run_search(MutantsOptions const& options,
+                                            fuzz::MutantPlan const& plan) {
+  if (options.search == kSearchLibfuzzer) {
+    ScratchFolder const scratch;
+    return fuzz::run_mutants(
+        plan,
+        fuzz::libfuzzer_search(plan, required_target("fuzz_interleave", true), scratch.path()));
+  }
+  if (options.search != kSearchRapidcheck) {
+    return fuzz::run_mutants(plan, fuzz::swarm_search(plan, fuzz::flavor_named(options.search)));
+  }
+  if (!fuzz::has_rapidcheck()) {
+    throw EnvironmentError{"--search rapidcheck: this program was built without RapidCheck"};
+  }
+  return fuzz::run_mutants(plan, fuzz::rapidcheck_search(plan));
+}
+
 /// One search for each mutant, with the seed of search `repeat`.
 std::vector<fuzz::MutantOutcome> run_all(MutantsOptions const& options,
                                          Progress& progress,
@@ -109,7 +154,6 @@ std::vector<fuzz::MutantOutcome> run_all(MutantsOptions const& options,
   fuzz::MutantPlan plan{.mutants = chosen(options.only),
                         .geometries = load_geometries(options.geometries),
                         .seed = options.seed + repeat,
-                        .flavor = fuzz::flavor_named(options.search),
                         .budget = options.budget,
                         .compare = options.compare,
                         .simulated = options.device == "sim",
@@ -131,7 +175,7 @@ std::vector<fuzz::MutantOutcome> run_all(MutantsOptions const& options,
                               plan.mutants.size(),
                               operations));
   };
-  return fuzz::run_mutants(plan);
+  return run_search(options, plan);
 }
 
 std::string line_of(fuzz::MutantFigures const& one) {

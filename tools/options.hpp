@@ -114,13 +114,18 @@ struct ListOptions {
   bool markdown = false;  ///< the page of docs/ on the topic
 };
 
+inline constexpr char const* kSearchLibfuzzer = "libfuzzer";
+inline constexpr char const* kSearchRapidcheck = "rapidcheck";
+/// Of a mutant, for searches that are not ours.
+inline constexpr std::uint64_t kDefaultOtherBudget = 500'000;
+
 struct MutantsOptions {
   std::string device = "host";          ///< sim: all mutants there
   std::vector<std::string> geometries;  ///< empty: the default ones
   std::vector<std::string> only;        ///< empty: all mutants
   std::uint64_t seed = kDefaultSeed;
   std::uint64_t budget = kDefaultBudget;
-  std::string search = "swarm";  ///< that, or a flavor
+  std::string search = "swarm";  ///< that, a flavor, kSearchLibfuzzer or kSearchRapidcheck
   std::uint32_t repeat = 1;      ///< searches of each, with a seed of their own
   bool markdown = false;         ///< docs/MUTANTS.md
   bool compare = true;

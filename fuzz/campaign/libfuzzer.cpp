@@ -69,19 +69,27 @@ std::string input_in(fs::path const& work) {
 
 }  // namespace
 
-std::vector<std::string> fuzz_words(std::string const& program, Job const& job, double time_out) {
-  constexpr std::uint64_t kSeedMask = 0x7FFFFFFF;
-  CampaignFolder const folder{job.root};
-  fs::path stem = program;
+std::vector<std::string> target_words(std::string const& program) {
   std::vector<std::string> words = {program};
-  append_options(stem.string() + ".options", words);
+  append_options(program + ".options", words);
+  return words;
+}
+
+std::uint64_t libfuzzer_seed(std::uint64_t seed, std::uint64_t number) noexcept {
+  constexpr std::uint64_t kSeedMask = 0x7FFFFFFF;
+  return std::max(model::mix(seed, number) & kSeedMask, std::uint64_t{1});
+}
+
+std::vector<std::string> fuzz_words(std::string const& program, Job const& job, double time_out) {
+  CampaignFolder const folder{job.root};
+  std::vector<std::string> words = target_words(program);
   std::error_code error;
-  if (fs::exists(stem.string() + ".dict", error)) {
-    words.push_back("-dict=" + stem.string() + ".dict");
+  if (fs::exists(program + ".dict", error)) {
+    words.push_back("-dict=" + program + ".dict");
   }
   words.push_back(fmt::format("-max_total_time={:.0f}", std::max(1.0, std::floor(job.seconds))));
   words.push_back(fmt::format("-timeout={:.0f}", time_out));
-  words.push_back(fmt::format("-seed={}", (model::mix(job.seed, job.lease) & kSeedMask) | 1U));
+  words.push_back(fmt::format("-seed={}", libfuzzer_seed(job.seed, job.lease)));
   words.push_back("-artifact_prefix=" + job.work + "/");
   words.emplace_back("-print_final_stats=1");
   words.push_back("--findings=" + job.work);

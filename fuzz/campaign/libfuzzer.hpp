@@ -11,6 +11,12 @@
 
 namespace holdfast::fuzz {
 
+/// A target and the options that lie beside it.
+[[nodiscard]] std::vector<std::string> target_words(std::string const& program);
+
+/// A seed that libFuzzer takes; 0 would mean any.
+[[nodiscard]] std::uint64_t libfuzzer_seed(std::uint64_t seed, std::uint64_t number) noexcept;
+
 /// The words that fuzz for a job, with the dictionary and options that lie beside the target.
 [[nodiscard]] std::vector<std::string> fuzz_words(std::string const& program,
                                                   Job const& job,

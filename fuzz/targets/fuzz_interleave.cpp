@@ -13,7 +13,7 @@ namespace holdfast::fuzz {
 namespace {
 
 GeometryShelf& shelf() {
-  static auto& known = *new GeometryShelf{{.on_transition = light}};
+  static auto& known = *new GeometryShelf{{.device = chosen_device(), .on_transition = light}};
   return known;
 }
 

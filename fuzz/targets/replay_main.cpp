@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -47,6 +48,9 @@ void name_the_input(int number) {
   static_cast<void>(std::raise(number));
 }
 
+constexpr std::array kOfTargets = {
+    "--mutant=", "--findings=", "--device=", "--tally=", "--budget="};
+
 struct Words {
   std::vector<std::string> paths;
   std::optional<std::string> seeds;
@@ -77,11 +81,14 @@ Words read_words(int argc, char** argv) {
       words.count = read_number(word, 8);
     } else if (is(word, "--repeat=")) {
       words.repeat = read_number(word, 9);
-    } else if (is(word, "--mutant=") || is(word, "--findings=")) {
+    } else if (std::any_of(kOfTargets.begin(), kOfTargets.end(), [&](char const* name) {
+                 return is(word, name);
+               })) {
       continue;  // read by LLVMFuzzerInitialize
     } else if (is(word, "-")) {
       throw InputError{"unknown option '" + word +
-                       "'; known: --mutant= --findings= --repeat= --make-seeds= --count="};
+                       "'; known: --mutant= --findings= --device= --tally= --budget= --repeat= "
+                       "--make-seeds= --count="};
     } else {
       words.paths.push_back(word);
     }

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/targets/target.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <xxhash.h>
 
+#include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <string_view>
+#include <system_error>
 
 #include "fuzz/mutants.hpp"
 #include "fuzz/run.hpp"
@@ -18,6 +25,14 @@ namespace {
 struct Options {
   std::string mutant;
   std::string findings;
+  std::string device;
+  std::uint64_t budget = UINT64_MAX;  // operations
+};
+
+/// What --tally keeps; in memory alone when nobody asked.
+struct Tally {
+  std::uint64_t operations = 0;
+  std::uint64_t reached = 0;
 };
 
 Options& options() {
@@ -25,7 +40,42 @@ Options& options() {
   return known;
 }
 
+Tally own_tally;
+Tally* tally = &own_tally;
+
 void (*finding_hook)(std::string const& text) = nullptr;
+
+[[noreturn]] void refuse(std::string const& why) {
+  std::fprintf(stderr, "%s\n", why.c_str());
+  std::exit(2);  // NOLINT(concurrency-mt-unsafe): before any thread
+}
+
+/// Keeps the tally in a file that outlives whatever ends this process.
+void keep_tally(std::string const& path) {
+  constexpr mode_t kMode = 0644;
+  int const file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode);
+  void* const memory =
+      file >= 0 && ftruncate(file, sizeof(Tally)) == 0
+          ? mmap(nullptr, sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+          : MAP_FAILED;
+  if (memory == MAP_FAILED) {
+    refuse(path + ": cannot be written: " + std::generic_category().message(errno));
+  }
+  close(file);
+  tally = ::new (memory) Tally;
+}
+
+/// Adds what a program did; ends the process when that was enough.
+void note_operations(ProgramResult const& result) {
+  tally->operations += result.counts.operations;
+  if (tally->reached == 0 && mutant_reached() != 0) {
+    tally->reached = tally->operations;
+  }
+  if (!result.failure && tally->operations >= options().budget) {
+    std::fflush(stderr);
+    _exit(0);  // libFuzzer takes an exit() of its target for a crash
+  }
+}
 
 bool read_option(std::string_view word, std::string_view name, std::string& value) {
   if (word.substr(0, name.size()) != name) {
@@ -66,11 +116,17 @@ void report_finding(std::string const& text) {
   std::abort();
 }
 
+model::DeviceChoice chosen_device() {
+  return {.is_simulated = options().device == "sim"};
+}
+
 std::size_t run_program(Runner& runner, std::vector<model::AnyOp> const& ops) {
-  if (!runner.run_ops(ops).failure) {
+  ProgramResult const ran = runner.run_ops(ops);
+  note_operations(ran);
+  if (!ran.failure) {
     return runner.ops().size();
   }
-  FailedProgram failed = explain_failure(runner.geometry(), runner.ops(), true);
+  FailedProgram failed = explain_failure(runner.geometry(), runner.ops(), true, chosen_device());
   std::string ids;
   for (invariant::Violation const& violation : failed.failure.violations) {
     if (ids.find(violation.id) == std::string::npos) {
@@ -99,18 +155,31 @@ extern "C" {
 
 int LLVMFuzzerInitialize(int* argc, char*** argv) {
   using namespace holdfast::fuzz;  // NOLINT(google-build-using-namespace): outside any namespace
+  std::string budget;
+  std::string tally_path;
   for (int i = 1; i < *argc; ++i) {
     std::string_view const word = (*argv)[i];
     static_cast<void>(read_option(word, "--findings=", options().findings));
     static_cast<void>(read_option(word, "--mutant=", options().mutant));
+    static_cast<void>(read_option(word, "--device=", options().device));
+    static_cast<void>(read_option(word, "--tally=", tally_path));
+    static_cast<void>(read_option(word, "--budget=", budget));
+  }
+  char const* const end = budget.data() + budget.size();
+  if (auto const [stop, error] = std::from_chars(budget.data(), end, options().budget);
+      !budget.empty() && (error != std::errc{} || stop != end)) {
+    refuse("--budget=" + budget + ": is not followed by a number");
+  }
+  if (std::string const& device = options().device; !device.empty() && device != "sim") {
+    refuse("--device=" + device + ": is not known; known: sim");
+  }
+  if (!tally_path.empty()) {
+    keep_tally(tally_path);
   }
   if (!options().mutant.empty() && !select_mutant(options().mutant)) {
-    std::fprintf(stderr,
-                 "%s: there is no mutant '%s' in this program%s\n",
-                 (*argv)[0],
-                 options().mutant.c_str(),
-                 has_mutants() ? "" : "; its twin with -mutants in its name has them");
-    std::exit(2);  // NOLINT(concurrency-mt-unsafe): before any thread
+    refuse((*argv)[0] + std::string{": there is no mutant '"} + options().mutant +
+           "' in this program" +
+           (has_mutants() ? "" : "; its twin with -mutants in its name has them"));
   }
   return 0;
 }

@@ -6,6 +6,10 @@
 // Options that begin with two dashes are ours, and ignored by libFuzzer:
 //   --mutant=NAME   turns on a seeded bug; of the twin over the mutant build of the library only
 //   --findings=DIR  writes the program of a violation there, as a trace
+//   --device=sim    runs programs on simulated devices
+//   --tally=FILE    keeps two numbers of eight bytes there: the operations that programs ran, and how
+//                   many those were when one first came to the site of the seeded bug
+//   --budget=N      ends with 0 once programs ran so many operations
 #pragma once
 
 #include <cstddef>
@@ -36,6 +40,9 @@ void make_seeds(std::uint32_t count, std::function<void(Input input)> const& kee
 [[noreturn]] void report_finding(std::string const& text);
 /// What happens to a finding in place of an abort; it may throw. nullptr: the abort.
 void set_finding_hook(void (*hook)(std::string const& text));
+
+/// On which devices programs are run.
+[[nodiscard]] model::DeviceChoice chosen_device();
 
 /// Runs a program; a violation is a finding.
 /// Returns how many of its operations could run.

@@ -57,12 +57,46 @@ TEST_F(FuzzTargets, EntryBytesSeeTheirMutants) {
       << found.err;
 }
 
+TEST_F(FuzzTargets, SearchForMutantsBesideTheTool) {
+  std::string const search = "./holdfast mutants --search libfuzzer --only leak_on_drop ";
+  ASSERT_EQ(
+      shell("cp '" HOLDFAST_BIN_DIR "/holdfast' '" HOLDFAST_BIN_DIR "/holdfast-mutants' .").code,
+      0);
+  expect_refusal(3, search, "fuzz_interleave-mutants: the target is not built with libFuzzer");
+  // In the place of libFuzzer, which only clang has: the same target over seeds.
+  ASSERT_EQ(target("fuzz_interleave --make-seeds=seeds --count=60").code, 0);
+  write("fuzz_interleave-mutants",
+        "#!/bin/sh\n# stat::number_of_executed_units: what the engine has in it\n"
+        "for word; do case $word in --*) words=\"$words $word\";; esac; done\n"
+        "exec '" HOLDFAST_TARGET_DIR "/fuzz_interleave-mutants' $words '" +
+            path("seeds").string() + "'\n");
+  Outcome const found = shell("chmod +x fuzz_interleave-mutants; " + search + "--repeat 2 --json");
+  ASSERT_EQ(found.code, 0) << found.out << found.err;
+  Json const json = Json::parse(found.out);
+  EXPECT_EQ(json.at("budget"), 500'000);
+  Json const& mutant = json.at("mutants").at(0);
+  EXPECT_EQ(mutant.at("killed"), 2);
+  EXPECT_EQ(mutant.at("reached"), 2);
+  EXPECT_EQ(mutant.at("invariants"), Json({"CONSERVE"}));
+  EXPECT_GT(mutant.at("operations"), 100);
+  // The target keeps to the budget.
+  Outcome const cut = shell(search + "--ops 3 --json");
+  ASSERT_EQ(cut.code, 1) << cut.out << cut.err;
+  EXPECT_EQ(Json::parse(cut.out).at("survivors"), Json({"leak_on_drop"}));
+  write("fuzz_interleave-mutants",
+        "#!/bin/sh\n# stat::number_of_executed_units\necho 'no such thing'\nexit 2\n");
+  expect_refusal(3, search, "left no input: no such thing");
+}
+
 TEST_F(FuzzTargets, RefuseWhatIsWrongInOneLine) {
   for (auto const& [command, part] : std::vector<std::pair<std::string, std::string>>{
            {"fuzz_interleave", "give files and folders of inputs"},
            {"fuzz_interleave nowhere", "nowhere: cannot be read"},
            {"fuzz_interleave --repeat=0 x", "--repeat=0: is not followed by a number"},
            {"fuzz_interleave -runs=3 x", "unknown option '-runs=3'"},
+           {"fuzz_interleave --budget=some x", "--budget=some: is not followed by a number"},
+           {"fuzz_interleave --device=cuda x", "--device=cuda: is not known"},
+           {"fuzz_interleave --tally=nowhere/t x", "nowhere/t: cannot be written: No such file"},
            {"fuzz_interleave --mutant=leak_on_drop x", "its twin with -mutants in its name"}}) {
     Outcome const outcome = target(command);
     EXPECT_EQ(outcome.code, 2) << command;

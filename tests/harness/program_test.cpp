@@ -103,6 +103,27 @@ TEST_F(Program, RefusesWrongTraces) {
   expect_refusal(2, "holdfast replay hollow", "hollow");
 }
 
+TEST_F(Program, SearchesForMutantsWithRapidcheck) {
+  std::string const search =
+      "holdfast mutants --only leak_on_drop --only two_plane_snapshot --repeat 3 ";
+  auto const searched = [&] {
+    Outcome const outcome = shell(search + "--search rapidcheck --json");
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    Json json = Json::parse(outcome.out);
+    EXPECT_EQ(json.at("budget"), 500'000);
+    for (Json& mutant : json.at("mutants")) {
+      EXPECT_EQ(mutant.at("killed"), 3) << mutant.dump(2);
+      mutant.erase("seconds");
+    }
+    return json;
+  };
+  Json const once = searched();
+  EXPECT_EQ(searched(), once);
+  // They are other programs than the swarm's.
+  Json const swarm = Json::parse(shell(search + "--json").out);
+  EXPECT_NE(swarm.at("mutants").at(0).at("operations"), once.at("mutants").at(0).at("operations"));
+}
+
 TEST_F(Program, RepeatsSearchesForMutants) {
   std::string const search = "holdfast mutants --only leak_on_drop --only half_step --repeat 3 ";
   Outcome const outcome = shell(search + "--json");
@@ -125,6 +146,7 @@ TEST_F(Program, RepeatsSearchesForMutants) {
   expect_refusal(2, search + "--markdown --json", "exclude each other");
   expect_refusal(2, "holdfast mutants --repeat 0", "--repeat: '0'");
   expect_refusal(2, "holdfast mutants --search swarn", "did you mean \"swarm\"?");
+  expect_refusal(2, "holdfast mutants --search libfuzzer --geometry tiny", "geometries of its own");
   expect_refusal(2, "holdfast run --flavor edgy", "known: mix, subset, hot, powers");
 }
 
