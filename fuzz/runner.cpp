@@ -416,6 +416,9 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   if (options_.on_step) {
     options_.on_step(index, op, check.want, check.got);
   }
+  if (options_.on_look) {
+    options_.on_look(check);
+  }
   evaluate_subjects(check, result);
   if (options_.compare && !(check.want == check.got)) {
     report_.add({.id = "COMPARE",

@@ -38,6 +38,8 @@ struct RunnerOptions {
                      model::Observation const& want,
                      model::Observation const& got)>
       on_step;
+  /// Called after each operation that came back, before anything is judged; for pictures.
+  std::function<void(invariant::Check const& check)> on_look;
   /// Called after each operation that held, for each thing that it is about; for coverage.
   std::function<void(model::Transition const& transition)> on_transition;
 };

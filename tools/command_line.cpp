@@ -56,6 +56,7 @@ struct Words {
   bool no_compare = false;
   bool json = false;
   bool markdown = false;
+  bool text = false;
   CampaignWords campaign;
 };
 
@@ -63,6 +64,7 @@ struct Commands {
   CLI::App* run = nullptr;
   CLI::App* replay = nullptr;
   CLI::App* minimize = nullptr;
+  CLI::App* explain = nullptr;
   CLI::App* fuzz = nullptr;
   CLI::App* fuzz_worker = nullptr;
   CLI::App* gate = nullptr;
@@ -223,6 +225,17 @@ Commands define(CLI::App& app, Words& words) {
       ->type_name("FILE");
   add_mutant(*commands.minimize, words);
   add_checking(*commands.minimize, words);
+  commands.explain = add_command(
+      app, "explain", "A page that shows what every plane held, and where it went wrong", words);
+  commands.explain->add_option("FILE", words.paths, "A trace or fuzzer input")->type_name("");
+  commands.explain
+      ->add_option("-o,--output",
+                   words.output,
+                   "Write the page there. Default: the name of FILE with .html, in this folder")
+      ->type_name("FILE.html");
+  commands.explain->add_flag("--text", words.text, "Columns for a terminal instead of a page");
+  add_mutant(*commands.explain, words);
+  add_checking(*commands.explain, words);
   commands.fuzz = add_command(app, "fuzz", "A campaign over the fuzz targets", words);
   define_fuzz(*commands.fuzz, words.campaign);
   commands.fuzz_worker = add_command(app, "fuzz-worker", "One job of a campaign", words);
@@ -436,6 +449,25 @@ MinimizeOptions read_minimize(CLI::App const& command, Words const& words) {
   return options;
 }
 
+ExplainOptions read_explain(CLI::App const& command, Words const& words) {
+  if (words.paths.size() != 1) {
+    throw InputError{"explain needs one trace file"};
+  }
+  ExplainOptions options{.path = words.paths.front(),
+                         .output = text_if_given(command, "--output", words.output),
+                         .mutant = text_if_given(command, "--mutant", words.mutant),
+                         .text = words.text,
+                         .compare = !words.no_compare,
+                         .json = words.json};
+  if (options.mutant) {
+    check_mutant("--mutant", *options.mutant);
+  }
+  if (options.text && (options.json || options.output)) {
+    throw InputError{"explain: --text writes no page; it goes without --json and --output"};
+  }
+  return options;
+}
+
 CoverageOptions read_coverage(CLI::App const& command, Words const& words) {
   CoverageOptions options{.files = words.paths,
                           .replay = words.replay,
@@ -532,6 +564,9 @@ Options parse_command_line(int argc, char const* const* argv) {
   }
   if (&command == commands.minimize) {
     return read_minimize(command, words);
+  }
+  if (&command == commands.explain) {
+    return read_explain(command, words);
   }
   if (&command == commands.fuzz) {
     return read_fuzz(command, words.campaign, words.json);

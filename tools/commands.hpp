@@ -10,6 +10,7 @@ int execute(HelpOptions const& options);
 int execute(RunOptions const& options);
 int execute(ReplayOptions const& options);
 int execute(MinimizeOptions const& options);
+int execute(ExplainOptions const& options);
 int execute(FuzzOptions const& options);
 int execute(FuzzWorkerOptions const& options);
 int execute(GateOptions const& options);

@@ -22,6 +22,9 @@ bool needs_mutants(Options const& options) {
   if (auto const* minimize = std::get_if<MinimizeOptions>(&options)) {
     return minimize->mutant.has_value();
   }
+  if (auto const* explain = std::get_if<ExplainOptions>(&options)) {
+    return explain->mutant.has_value();
+  }
   if (auto const* campaign = std::get_if<FuzzOptions>(&options)) {
     return campaign->mutant.has_value();
   }

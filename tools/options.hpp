@@ -60,6 +60,15 @@ struct MinimizeOptions {
   bool json = false;
 };
 
+struct ExplainOptions {
+  std::string path;
+  std::optional<std::string> output;  ///< none: the name of the file, with .html, right here
+  std::optional<std::string> mutant;
+  bool text = false;  ///< for a terminal, instead of a page
+  bool compare = true;
+  bool json = false;
+};
+
 /// What a campaign can fuzz with, in order.
 inline constexpr std::array<char const*, 4> kFuzzTargets = {
     "swarm", "fuzz_interleave", "fuzz_trace_text", "fuzz_entry_bytes"};
@@ -136,6 +145,7 @@ using Options = std::variant<HelpOptions,
                              RunOptions,
                              ReplayOptions,
                              MinimizeOptions,
+                             ExplainOptions,
                              FuzzOptions,
                              FuzzWorkerOptions,
                              GateOptions,
