@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: documents say what the code does. Method: the section between the markers of the example,
-// unindented, must stand in README word for word; a generated page must be what is generated now.
+// unindented, must stand in README word for word, and so must what the other examples print; a generated page must be what is generated now.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -37,6 +38,27 @@ TEST(Readme, ShowsTheUsageSectionOfTheExample) {
   }
   ASSERT_FALSE(section.empty());
   EXPECT_NE(read("README.md").find("```cpp\n" + section + "```\n"), std::string::npos) << section;
+}
+
+std::string output_of(std::string const& command) {
+  std::string text;
+  FILE* const pipe = popen(command.c_str(), "r");  // NOLINT(cert-env33-c): our own program
+  if (pipe == nullptr) {
+    return "cannot run " + command;
+  }
+  for (int letter = std::fgetc(pipe); letter != EOF; letter = std::fgetc(pipe)) {
+    text += static_cast<char>(letter);
+  }
+  return pclose(pipe) == 0 ? text : text + command + " failed";
+}
+
+TEST(Readme, ShowsWhatTheExamplesPrint) {
+  for (char const* const name : {"speculative_decode", "prefix_reuse"}) {
+    std::string const output = output_of(HOLDFAST_EXAMPLES_DIR "/example_" + std::string{name});
+    EXPECT_NE(read("README.md").find("```text\n" + output + "```\n"), std::string::npos)
+        << name << " prints\n"
+        << output;
+  }
 }
 
 TEST(InvariantsPage, IsFresh) {

@@ -32,7 +32,7 @@ std::vector<Layer> const& layers() {
       {"tests", {"holdfast", "models", "invariants", "fuzz", "tests"}},
       {"tests/unit", {"holdfast", "models", "invariants", "fuzz", "tests", "lib"}},
       {"tests/compile_fail", {"holdfast", "lib"}},
-      {"examples", {"holdfast"}},
+      {"examples", {"holdfast", "examples"}},
   };
   return table;
 }

@@ -169,6 +169,7 @@ TEST(IncludeLayers, HeadersOfOthersStayInTheirFolders) {
   EXPECT_EQ(includes("examples/a.cpp", "<holdfast/cache.hpp>"), 0U);
   EXPECT_EQ(includes("examples/a.cpp", "<fmt/core.h>"), 1U);
   EXPECT_EQ(includes("examples/a.cpp", "\"models/a.hpp\""), 1U);
+  EXPECT_EQ(includes("examples/a.cpp", "\"examples/a.hpp\""), 0U);
 }
 
 std::string lines(int count) {

@@ -12,7 +12,7 @@ inline constexpr std::uint32_t kBlockThreads = 256;
 inline constexpr std::uint32_t kTaskBytes = kBlockThreads * 4 * 16;
 
 /// Tasks of a contiguous piece.
-[[nodiscard]] __host__ constexpr __device__ std::uint32_t tasks_of(std::uint64_t bytes) noexcept {
+[[nodiscard]] constexpr __host__ __device__ std::uint32_t tasks_of(std::uint64_t bytes) noexcept {
   return static_cast<std::uint32_t>((bytes + kTaskBytes - 1) / kTaskBytes);
 }
 
