@@ -69,6 +69,7 @@ struct Commands {
   CLI::App* fuzz_worker = nullptr;
   CLI::App* gate = nullptr;
   CLI::App* coverage = nullptr;
+  CLI::App* doctor = nullptr;
   CLI::App* list = nullptr;
   CLI::App* mutants = nullptr;
 };
@@ -246,6 +247,8 @@ Commands define(CLI::App& app, Words& words) {
   commands.coverage = add_command(
       app, "coverage", "Which operations were taken in which states, and what is next", words);
   define_coverage(*commands.coverage, words);
+  commands.doctor =
+      add_command(app, "doctor", "What is here, and what is left out without it", words);
   commands.list = add_command(
       app, "list", "Geometries, operations, flavors, invariants, mutants and points", words);
   commands.list
@@ -582,6 +585,9 @@ Options parse_command_line(int argc, char const* const* argv) {
   }
   if (&command == commands.coverage) {
     return read_coverage(command, words);
+  }
+  if (&command == commands.doctor) {
+    return DoctorOptions{words.json};
   }
   if (&command == commands.list) {
     return read_list(words);

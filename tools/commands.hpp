@@ -15,6 +15,7 @@ int execute(FuzzOptions const& options);
 int execute(FuzzWorkerOptions const& options);
 int execute(GateOptions const& options);
 int execute(CoverageOptions const& options);
+int execute(DoctorOptions const& options);
 int execute(ListOptions const& options);
 int execute(MutantsOptions const& options);
 

@@ -117,6 +117,10 @@ struct CoverageOptions {
   bool json = false;
 };
 
+struct DoctorOptions {
+  bool json = false;
+};
+
 struct ListOptions {
   std::string topic;  ///< empty: all
   bool json = false;
@@ -150,6 +154,7 @@ using Options = std::variant<HelpOptions,
                              FuzzWorkerOptions,
                              GateOptions,
                              CoverageOptions,
+                             DoctorOptions,
                              ListOptions,
                              MutantsOptions>;
 

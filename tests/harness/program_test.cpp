@@ -169,7 +169,8 @@ TEST_F(Program, SaysWhenTheEnvironmentFails) {
 }
 
 TEST_F(Program, HelpsForEveryCommand) {
-  for (char const* command : {"", "run", "replay", "minimize", "explain", "list", "mutants"}) {
+  for (char const* command :
+       {"", "run", "replay", "minimize", "explain", "doctor", "list", "mutants"}) {
     Outcome const outcome = shell(std::string{"holdfast "} + command + " --help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_NE(outcome.out.find(std::string{"holdfast"}), std::string::npos) << outcome.out;
