@@ -36,7 +36,7 @@ Signature signature_from(Json const& json) {
 
 Json json_of(Finding const& finding) {
   return {{"signature", json_of(finding.signature)},
-          {"cause", finding.cause},
+          {"causes", finding.causes},
           {"text", finding.text},
           {"target", finding.target},
           {"seed", finding.seed},
@@ -47,7 +47,7 @@ Json json_of(Finding const& finding) {
 
 Finding finding_from(Json const& json) {
   return {.signature = signature_from(json.at("signature")),
-          .cause = json.at("cause").get<std::string>(),
+          .causes = json.at("causes").get<std::vector<std::string>>(),
           .text = json.at("text").get<std::string>(),
           .target = json.at("target").get<std::string>(),
           .seed = json.at("seed").get<std::uint64_t>(),
@@ -374,11 +374,14 @@ void Findings::write(std::string const& name, Bucket const& bucket) const {
 
 std::string Findings::find(Finding const& finding) const {
   std::string name = bucket_name(finding.signature);
-  if (buckets_.count(name) != 0 || finding.cause.empty()) {
+  if (buckets_.count(name) != 0 || finding.causes.empty()) {
     return buckets_.count(name) != 0 ? name : "";
   }
   auto const at = std::find_if(buckets_.begin(), buckets_.end(), [&](auto const& known) {
-    return known.second.first.cause == finding.cause;
+    std::vector<std::string> const& causes = known.second.first.causes;
+    return std::find_first_of(
+               causes.begin(), causes.end(), finding.causes.begin(), finding.causes.end()) !=
+           causes.end();
   });
   return at == buckets_.end() ? "" : at->first;
 }

@@ -53,9 +53,9 @@ struct Reproducer {
 /// One failure, as whoever met it hands it on.
 struct Finding {
   Signature signature;
-  /// Bucket name of what the program comes to when it is made small and any violation will do: two
-  /// failures with the same cause share a bucket. "" when that is not known.
-  std::string cause;
+  /// Bucket names of what the program comes to when it is made small and less than its violation is
+  /// kept: two failures with a cause in common share a bucket. None when that is not known.
+  std::vector<std::string> causes;
   std::string text;    ///< one line: what was found against what must be
   std::string target;  ///< that met it
   std::uint64_t seed = 0;
@@ -97,7 +97,7 @@ class Findings {
 
   /// Puts it into its bucket, and on disk; returns the bucket's name.
   std::string add(Finding const& finding);
-  /// The bucket of a finding: that of its signature, or of its cause; "" when there is none yet.
+  /// The bucket of a finding: that of its signature, or of one of its causes; "" when there is none yet.
   [[nodiscard]] std::string find(Finding const& finding) const;
   /// It was met so many times more.
   void note_met(std::string const& bucket, std::uint64_t times, std::int64_t seen);

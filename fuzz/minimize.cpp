@@ -207,9 +207,9 @@ Minimized minimize(MinimizePlan const& plan) {
     }
     return from;
   };
-  if (plan.any) {
+  if (plan.keep != Keep::kViolation) {
     Wanted wanted = Wanted::of(first);
-    wanted.any = true;
+    wanted.keep = plan.keep;
     Minimized small = search(wanted, 1, found);
     small.ids = run(small.geometry, small.ops, 1).ids;
     return small;

@@ -14,15 +14,24 @@
 
 namespace holdfast::fuzz {
 
+/// What a smaller program must have in common with the program.
+enum class Keep : std::uint8_t {
+  kViolation,  ///< one of the ids that it reports, at an operation of the same kind
+  kFailure,    ///< any violation
+  /// Any violation that is about planes of one of the same specs, or when either is about none; then
+  /// an operation may become one of a plainer kind, and another larger for one that is left out.
+  kCause,
+};
+
 /// What to make smaller.
 struct MinimizePlan {
   model::Geometry geometry;
   std::vector<model::AnyOp> ops;
   model::DeviceChoice device;
   bool compare = true;  ///< compare the answers of library and model
-  /// Any violation will do, not only the one that the program has; everything is checked after every
-  /// operation.
-  bool any = false;
+  /// What is kept. With all but the violation itself everything is checked after every operation, and
+  /// failures of one bug come to one program more often than not.
+  Keep keep = Keep::kViolation;
   /// A program that runs longer hangs.
   unsigned hang_seconds = 10;
   /// Called about every half second.

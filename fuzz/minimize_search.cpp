@@ -12,6 +12,7 @@
 
 #include "fuzz/dependencies.hpp"
 #include "fuzz/op_fields.hpp"
+#include "fuzz/plainer.hpp"
 #include "models/input_error.hpp"
 
 namespace holdfast::fuzz {
@@ -24,6 +25,8 @@ using model::Geometry;
 constexpr std::size_t kMostForPairs = 40;
 /// Most times that one operation is made simpler in one pass.
 constexpr std::uint32_t kMostFieldSteps = 64;
+/// How many times as many rows an append may have.
+constexpr std::uint32_t kMostGrowth = 16;
 
 std::vector<AnyOp> picked(std::vector<AnyOp> const& ops,
                           std::vector<std::uint32_t> const& indices) {
@@ -108,14 +111,24 @@ std::vector<AnyOp> forms_of(AnyOp const& op) {
 Wanted Wanted::of(Verdict const& verdict) {
   return {.ids = verdict.ids,
           .kind = verdict.at_end ? std::nullopt : std::optional{verdict.ops.back().index()},
-          .died = verdict.died};
+          .died = verdict.died,
+          .specs = verdict.specs,
+          .at_end = verdict.at_end};
 }
 
 bool Wanted::is_met_by(Verdict const& verdict) const {
-  return verdict.failed && verdict.died == died && !verdict.ops.empty() &&
-         (any ||
-          (verdict.at_end == !kind.has_value() && (!kind || verdict.ops.back().index() == *kind) &&
-           !common_ids(ids, verdict.ids).empty()));
+  if (!verdict.failed || verdict.died != died || verdict.ops.empty()) {
+    return false;
+  }
+  if (keep == Keep::kFailure) {
+    return true;
+  }
+  if (keep == Keep::kCause) {
+    return (at_end || !verdict.at_end) &&
+           (specs.empty() || verdict.specs.empty() || !common_ids(specs, verdict.specs).empty());
+  }
+  return verdict.at_end == !kind.has_value() && (!kind || verdict.ops.back().index() == *kind) &&
+         !common_ids(ids, verdict.ids).empty();
 }
 
 std::vector<std::string> common_ids(std::vector<std::string> const& one,
@@ -142,6 +155,8 @@ void MinimizeSearch::run() {
     improved = remove_pairs() || improved;
     improved = unify_names() || improved;
     improved = merge_appends() || improved;
+    improved = make_plainer() || improved;
+    improved = make_larger_for_fewer() || improved;
     improved = simplify_fields() || improved;
     improved = simplify_geometry() || improved;
   }
@@ -273,6 +288,48 @@ bool MinimizeSearch::merge_at(std::size_t index) {
     return attempt(std::move(rest));
   }
   return false;
+}
+
+/// What is done in one of several ways is done in the plainest.
+bool MinimizeSearch::make_plainer() {
+  bool improved = false;
+  for (std::size_t index = ops_.size(); wanted_.keep == Keep::kCause && index-- > 0;) {
+    if (index >= ops_.size()) {
+      continue;
+    }
+    for (std::vector<AnyOp> const& plainer : plainer_programs(ops_, index)) {
+      if (attempt(plainer)) {
+        improved = true;
+        break;
+      }
+    }
+  }
+  return improved;
+}
+
+/// Leaves one operation out, and lets an append have more rows for it.
+bool MinimizeSearch::make_larger_for_fewer() {
+  bool improved = false;
+  for (std::size_t gone = ops_.size(); wanted_.keep == Keep::kCause && gone-- > 0;) {
+    bool found = false;
+    for (std::size_t grown = 0; !found && grown < ops_.size() && gone < ops_.size(); ++grown) {
+      auto const* const append = std::get_if<model::AppendOp>(&ops_[grown]);
+      if (grown == gone || append == nullptr) {
+        continue;
+      }
+      std::uint32_t const rows = std::max(append->count, 1U);
+      for (std::uint32_t factor = 2; !found && factor <= kMostGrowth; factor *= 2) {
+        std::vector<AnyOp> changed = ops_;
+        std::get<model::AppendOp>(changed[grown]).count = factor * rows;
+        changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(gone));
+        number_tokens(changed);
+        std::size_t const before = ops_.size();
+        found = attempt(std::move(changed)) && ops_.size() < before;
+      }
+    }
+    improved = improved || found;
+  }
+  return improved;
 }
 
 bool MinimizeSearch::simplify_fields() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/minimize.hpp"
 #include "fuzz/verdict.hpp"
 #include "models/geometry/geometry.hpp"
 
@@ -19,14 +20,16 @@ struct Wanted {
   std::vector<std::string> ids;     ///< one of them must report
   std::optional<std::size_t> kind;  ///< of the failing operation; none: found at the end
   bool died = false;
-  bool any = false;  ///< any violation will do
+  Keep keep = Keep::kViolation;
+  std::vector<std::string> specs;
+  bool at_end = false;  ///< it was found at the end; only then may a cause be found there
 
   /// What a failing program is reduced to.
   [[nodiscard]] static Wanted of(Verdict const& verdict);
   [[nodiscard]] bool is_met_by(Verdict const& verdict) const;
 };
 
-/// Ids that both have.
+/// Names that both have.
 [[nodiscard]] std::vector<std::string> common_ids(std::vector<std::string> const& one,
                                                   std::vector<std::string> const& other);
 
@@ -59,6 +62,8 @@ class MinimizeSearch {
   bool unify_names();
   bool merge_appends();
   bool merge_at(std::size_t index);
+  bool make_plainer();
+  bool make_larger_for_fewer();
   bool simplify_fields();
   bool simplify_geometry();
   bool drop_overrides();

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <string_view>
+#include <variant>
 
 #include "fuzz/child.hpp"
 
@@ -15,15 +17,28 @@ namespace holdfast::fuzz {
 namespace {
 
 constexpr std::uint32_t kMostIds = 16;
-constexpr std::size_t kLongestId = 16;
+constexpr std::size_t kLongestId = 32;  // and name of a spec
 
 /// What child and parent share; behind it one byte for each operation, set before it runs.
 struct Shared {
   bool done;
   bool failed;
   bool at_end;
-  std::uint32_t id_count;
-  char ids[kMostIds][kLongestId];
+  struct Names {
+    std::uint32_t count;
+    char names[kMostIds][kLongestId];
+
+    void take(std::vector<std::string> const& all) noexcept {
+      for (std::string const& name : all) {
+        if (count < kMostIds) {
+          std::strncpy(names[count++], name.c_str(), kLongestId - 1);
+        }
+      }
+    }
+    [[nodiscard]] std::vector<std::string> all() const { return {names, names + count}; }
+  };
+  Names ids;
+  Names specs;
 
   [[nodiscard]] std::uint8_t* ran() noexcept { return reinterpret_cast<std::uint8_t*>(this + 1); }
 };
@@ -31,12 +46,29 @@ struct Shared {
 void say(Verdict const& verdict, Shared& shared) {
   shared.failed = verdict.failed;
   shared.at_end = verdict.at_end;
-  for (std::string const& id : verdict.ids) {
-    if (shared.id_count < kMostIds) {
-      std::strncpy(shared.ids[shared.id_count++], id.c_str(), kLongestId - 1);
-    }
-  }
+  shared.ids.take(verdict.ids);
+  shared.specs.take(verdict.specs);
   shared.done = true;
+}
+
+/// Name of the spec that makes a plane; "" for none.
+char const* spec_of(std::string_view plane) {
+  char const* name = "";
+  auto const look = [&]<typename Spec>(Spec const* /*of*/) {
+    for (PlaneTrait const& trait : Spec::kPlanes) {
+      name = trait.name == plane ? Spec::kName : name;
+    }
+  };
+  [&]<typename... Specs>(std::variant<Specs...> const* /*of*/) {
+    (look(static_cast<Specs const*>(nullptr)), ...);
+  }(static_cast<PlaneSpec const*>(nullptr));
+  return name;
+}
+
+void add_once(char const* name, std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    names.emplace_back(name);
+  }
 }
 
 Verdict verdict_of(Runner const& runner, ProgramResult const& result) {
@@ -45,8 +77,9 @@ Verdict verdict_of(Runner const& runner, ProgramResult const& result) {
     verdict.failed = true;
     verdict.at_end = result.failure->at_end;
     for (invariant::Violation const& violation : result.failure->violations) {
-      if (std::find(verdict.ids.begin(), verdict.ids.end(), violation.id) == verdict.ids.end()) {
-        verdict.ids.emplace_back(violation.id);
+      add_once(violation.id, verdict.ids);
+      if (char const* const spec = spec_of(violation.plane); *spec != '\0') {
+        add_once(spec, verdict.specs);
       }
     }
   }
@@ -89,10 +122,10 @@ Verdict judge_in_child(model::Geometry const& geometry,
     say(verdict_of(runner, result), *shared);
     return 0;
   }));
-  Verdict verdict{.failed = shared->failed, .at_end = shared->at_end};
-  for (std::uint32_t i = 0; i < shared->id_count; ++i) {
-    verdict.ids.emplace_back(shared->ids[i]);
-  }
+  Verdict verdict{.failed = shared->failed,
+                  .at_end = shared->at_end,
+                  .ids = shared->ids.all(),
+                  .specs = shared->specs.all()};
   if (!shared->done) {
     verdict.failed = true;
     verdict.died = true;

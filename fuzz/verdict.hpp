@@ -16,9 +16,10 @@ struct Verdict {
   bool failed = false;
   bool at_end = false;  ///< found when the program was over
   std::vector<std::string>
-      ids;            ///< what reported it; "SIGNAL 11", "EXIT 1" or "HANG" of a dead child
-  bool died = false;  ///< the child did not survive it
-  std::vector<model::AnyOp> ops;  ///< that ran, up to the failing one
+      ids;  ///< what reported it; "SIGNAL 11", "EXIT 1" or "HANG" of a dead child
+  std::vector<std::string> specs;  ///< of the planes that it is about; none: it is about no plane
+  bool died = false;               ///< the child did not survive it
+  std::vector<model::AnyOp> ops;   ///< that ran, up to the failing one
 };
 
 /// Runs a program here.

@@ -68,7 +68,7 @@ Finding unit_finding(Job const& job, std::string const& unit, int status, std::s
   return {.signature = {.id = said.empty() ? death_of(status) : said,
                         .operation = "",
                         .frames = frames_of(log)},
-          .cause = "",
+          .causes = {},
           .text = "fails in the build with sanitizers: " + last_line_of(log),
           .target = job.target,
           .seed = job.seed,

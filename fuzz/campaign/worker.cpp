@@ -189,31 +189,36 @@ class Worker {
   /// Makes a program small that fails here, and hands it over; returns its bucket.
   std::string hand_over_small(model::Geometry const& geometry,
                               std::vector<model::AnyOp> const& ops) {
-    Minimized const small = made_small(geometry, ops, false);
+    Minimized const small = made_small(geometry, ops, Keep::kViolation);
     return small.failed && !small.died ? hand_over_program(small.geometry, small.ops)
                                        : hand_over_program(geometry, ops);
   }
 
   [[nodiscard]] Minimized made_small(model::Geometry const& geometry,
                                      std::vector<model::AnyOp> const& ops,
-                                     bool any) const {
+                                     Keep keep) const {
     constexpr double kMost = 5;  // seconds
     auto const start = Clock::now();
-    return minimize({.geometry = geometry, .ops = ops, .any = any, .should_stop = [&] {
+    return minimize({.geometry = geometry, .ops = ops, .keep = keep, .should_stop = [&] {
                        return seconds_since(start) > kMost;
                      }});
   }
 
-  /// Bucket name of what the program comes to when any violation will do.
-  [[nodiscard]] std::string cause_of(model::Geometry const& geometry,
-                                     std::vector<model::AnyOp> const& ops) const {
-    Minimized const least = made_small(geometry, ops, true);
-    if (!least.failed || least.died) {
-      return "";
+  /// Bucket names of what the program comes to when less than its violation is kept.
+  [[nodiscard]] std::vector<std::string> causes_of(model::Geometry const& geometry,
+                                                   std::vector<model::AnyOp> const& ops) const {
+    std::vector<std::string> causes;
+    for (Keep const keep : {Keep::kCause, Keep::kFailure}) {
+      Minimized const least = made_small(geometry, ops, keep);
+      if (!least.failed || least.died) {
+        continue;
+      }
+      Runner runner{least.geometry, {.deep_every = 1}};
+      if (ProgramResult const ran = runner.run_ops(least.ops); ran.failure) {
+        causes.push_back(bucket_name(signature_of(*ran.failure, runner.ops())));
+      }
     }
-    Runner runner{least.geometry, {.deep_every = 1}};
-    ProgramResult const ran = runner.run_ops(least.ops);
-    return ran.failure ? bucket_name(signature_of(*ran.failure, runner.ops())) : "";
+    return causes;
   }
 
   /// Hands over a program that fails here; returns its bucket.
@@ -225,7 +230,7 @@ class Worker {
     double const seconds = seconds_since(start);
     FailedProgram const failed = explain_failure(geometry, ops, true);
     Finding finding{.signature = signature_of(failed.failure, failed.trace.ops),
-                    .cause = cause_of(geometry, ops),
+                    .causes = causes_of(geometry, ops),
                     .text = first_violation(failed.failure),
                     .reproducer = trace_reproducer(geometry, failed.trace.ops, seconds)};
     if (failed.failure.violations.empty()) {

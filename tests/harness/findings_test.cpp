@@ -44,7 +44,7 @@ std::string trace_of(std::uint32_t appends) {
 
 Finding finding(std::string const& id, std::uint32_t appends, double seconds) {
   return {.signature = {.id = id, .operation = "append", .frames = {}},
-          .cause = "",
+          .causes = {},
           .text = "s0: one \"row\" short",
           .target = "swarm",
           .seed = 7,
@@ -81,7 +81,8 @@ TEST_F(FindingsFolder, OneCauseIsOneBucket) {
   Findings findings{folder_ / "f"};
   Finding one = finding("LEN", 3, 0.5);
   Finding two = finding("PROV", 1, 0.1);
-  one.cause = two.cause = "IMMUT-snapshot";
+  one.causes = {"LEN-append", "IMMUT-snapshot"};
+  two.causes = {"PROV-fork", "IMMUT-snapshot"};
   EXPECT_EQ(findings.add(one), "LEN-append");
   EXPECT_EQ(findings.add(two), "LEN-append");
   EXPECT_EQ(findings.add(finding("PROV", 1, 0.1)), "PROV-append") << "its cause is not known";

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "fuzz/generator.hpp"
 #include "fuzz/minimize_search.hpp"
 #include "fuzz/mutants.hpp"
+#include "fuzz/plainer.hpp"
 #include "fuzz/verdict.hpp"
 #include "models/trace.hpp"
 
@@ -169,6 +171,79 @@ TEST_F(Minimizer, IsTheSameEveryTime) {
   Minimized const again = minimize({.geometry = one.geometry, .ops = one.ops});
   EXPECT_EQ(model::print_trace({.geometry = again.geometry.name, .ops = again.ops}),
             model::print_trace({.geometry = one.geometry.name, .ops = one.ops}));
+}
+
+/// The first id and the failing operation of what each failing program comes to when its
+/// cause is kept, with their number.
+std::map<std::string, std::uint32_t> causes_of(char const* mutant, std::uint32_t count) {
+  EXPECT_TRUE(select_mutant(mutant));
+  std::map<std::string, std::uint32_t> causes;
+  std::vector<std::string> const names = model::default_geometry_names();
+  for (std::uint64_t seed = 0; count != 0; ++seed) {
+    Geometry const geometry = model::load_geometry(names[seed % names.size()]);
+    Runner runner{geometry, {}};
+    if (runner.run_seed(seed).failure) {
+      Minimized const small =
+          minimize({.geometry = geometry, .ops = runner.ops(), .keep = Keep::kCause});
+      EXPECT_TRUE(small.failed);
+      ++causes[small.ids.front() + "-" + model::name_of(small.ops.back())];
+      --count;
+    }
+  }
+  select_mutant("none");
+  return causes;
+}
+
+TEST_F(Minimizer, FindsTheOneCauseOfFailuresThatLookDifferent) {
+  constexpr std::uint32_t kFailures = 30;
+  std::set<std::string> all;
+  for (char const* mutant : {"ring_address_short_lap",
+                             "fresh_page_not_published",
+                             "open_rows_not_published",
+                             "stale_table_after_rollback",
+                             "drop_keeps_pages",
+                             "key_skips_first_row",
+                             "second_rollback"}) {
+    std::map<std::string, std::uint32_t> const causes = causes_of(mutant, kFailures);
+    auto const most = std::max_element(causes.begin(), causes.end(), [](auto& one, auto& other) {
+      return one.second < other.second;
+    });
+    EXPECT_GE(most->second, kFailures * 9 / 10) << mutant << " comes to " << most->first;
+    EXPECT_TRUE(all.insert(most->first).second) << most->first << " is of two bugs";
+  }
+}
+
+TEST(PlainerPrograms, DoTheSameWithAppendsHandlesAndForks) {
+  auto const texts = [](std::string const& text, std::size_t index) {
+    std::vector<std::string> found;
+    auto const ops =
+        model::parse_trace("holdfast-trace 1\ngeometry tiny\ndevice host\n" + text, "text").ops;
+    for (std::vector<AnyOp> const& plainer : plainer_programs(ops, index)) {
+      std::string& lines = found.emplace_back();
+      for (AnyOp const& op : plainer) {
+        lines += model::text_of(op) + "\n";
+      }
+    }
+    return found;
+  };
+  std::string const create = "create sequence=s0\n";
+  std::string const append = "append sequence=s0 rows=3 token=1 piece=0 view=0\n";
+  EXPECT_TRUE(texts(create + append, 0).empty());
+  EXPECT_TRUE(texts(create + append, 1).empty());
+  std::string const begin = "begin sequence=s0 rows=3 written=2 token=1 piece=0 view=0\n";
+  EXPECT_EQ(texts(create + begin, 1), std::vector{create + append});
+  std::string const round = "verify sequence=s0 rows=3 written=2 token=1 piece=0 view=0\n";
+  EXPECT_EQ(texts(create + round + "accept sequence=s0 keep=0\n", 1),
+            (std::vector{create + append + "accept sequence=s0 keep=0\n",
+                         create + begin + "drop sequence=s0\n"}));
+  EXPECT_EQ(texts(create + round + "accept sequence=s0 keep=3\n", 1)[1],
+            create + begin + "commit sequence=s0\n");
+  EXPECT_EQ(texts(create + "step items=append:s0:3:0:1 piece=0 view=0\n", 1),
+            (std::vector{create + append,
+                         create + "begin sequence=s0 rows=3 written=3 token=1 piece=0 view=0\n"
+                                  "drop sequence=s0\n"}));
+  EXPECT_EQ(texts(create + "rollback sequence=s0 snapshot=h2\n", 1),
+            std::vector{create + "fork snapshot=h2 sequence=s1\n"});
 }
 
 TEST_F(Minimizer, TakesLayersOutOfAGeometryOfTheUsersOwn) {
