@@ -25,6 +25,7 @@ struct RunPlan {
   double seconds = 0;  ///< used when operations is 0
   std::uint32_t threads = 1;
   bool simulated = false;   ///< on simulated devices
+  bool cuda = false;        ///< on the host, with a shadow on CUDA devices
   bool check_order = true;  ///< as RunnerOptions has it
   bool compare = true;
   /// Called about every half second from one of the threads, with what is done so far.

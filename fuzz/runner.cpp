@@ -63,12 +63,11 @@ void keep_for_ever(model::HoldfastSystem* system) {
   kept.push_back(system);
 }
 
-std::string text_of(Observation const& observation) {
-  return observation.ok ? "ok(" + std::to_string(observation.value) + ")"
-                        : name_of(observation.code);
-}
-
 }  // namespace
+
+std::string text_of(Observation const& answer) {
+  return answer.ok ? "ok(" + std::to_string(answer.value) + ")" : name_of(answer.code);
+}
 
 void Counts::add(Counts const& other) noexcept {
   programs += other.programs;
@@ -106,7 +105,8 @@ Runner::Runner(model::Geometry const& geometry, RunnerOptions options)
       devices_[i] = engine_devices[i] = sim_devices_.back().get();
     }
   }
-  engine_ = std::make_unique<model::ToyEngine>(model_.shape(), recorder_, engine_devices);
+  Device& memory = add_shadow(engine_devices);
+  engine_ = std::make_unique<model::ToyEngine>(model_.shape(), memory, engine_devices);
   if (options_.keep_log) {
     model_.keep_log();
   }
@@ -155,6 +155,9 @@ ProgramResult Runner::run(NextOp const& next, std::uint64_t sim_seed) {
     report_.add({.id = "CONTRACT", .text = broken});
     fail(static_cast<std::uint32_t>(ops_.size() - 1), result);
   }
+  if (shadow_) {
+    shadow_->end();
+  }
   // A library that broke a statement may break a contract when it is taken down.
   model::HoldfastSystem* const system = system_.release();
   if (!run_with_contract([&] { delete system; }).empty()) {
@@ -181,6 +184,9 @@ void Runner::start(std::uint64_t sim_seed) {
   is_at_end_ = false;
   system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, devices_, *engine_);
   system_->read_prompts_of(model_);
+  if (shadow_) {
+    shadow_->start(model_);
+  }
   bind_planes();
   free_.start(system_->inspect());
 }
@@ -389,9 +395,11 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
       note_places(check);
     }
   });
+  Observation shadow_answer;
   std::visit(
       [&](auto const& known) {
         check.got = known.run(*system_);
+        shadow_answer = shadow_ ? shadow_->run(op) : check.got;
         check.want = known.apply(model_, check.got);
         result.counts.rows += check.got.ok ? known.rows() : 0;
       },
@@ -420,6 +428,9 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
     options_.on_look(check);
   }
   evaluate_subjects(check, result);
+  if (shadow_) {
+    compare_shadow(check, shadow_answer);
+  }
   if (options_.compare && !(check.want == check.got)) {
     report_.add({.id = "COMPARE",
                  .holder = names.count != 0 ? invariant::name_of(names.sequences[0]) : "",

@@ -16,6 +16,7 @@
 #include "fuzz/transitions.hpp"
 #include "invariants/registry.hpp"
 #include "models/geometry/geometry.hpp"
+#include "models/shadow/shadow.hpp"
 #include "models/trace.hpp"
 
 namespace holdfast::fuzz {
@@ -68,6 +69,9 @@ struct ProgramResult {
   std::uint64_t digest = 0;
   std::optional<Failure> failure;
 };
+
+/// "ok(3)", "kBusy".
+[[nodiscard]] std::string text_of(model::Observation const& answer);
 
 /// Runs programs of one geometry, one after the other. One thread at a time.
 class Runner {
@@ -124,6 +128,8 @@ class Runner {
   void settle();
   void begin_work(std::uint32_t index);
   void end_work(invariant::Check const& check);
+  Device& add_shadow(std::vector<Device*>& engine_devices);
+  void compare_shadow(invariant::Check const& check, model::Observation const& answer);
   void evaluate_subjects(invariant::Check& check, ProgramResult& result);
   void note_touched(invariant::Check& check, std::uint32_t position_before) const;
   void evaluate(invariant::Check const& check, bool cheap, bool deep, ProgramResult& result);
@@ -144,6 +150,7 @@ class Runner {
   std::uint32_t settle_one_in_ = 1;  // operations after which the host waits for everything
   model::Source settle_source_{0};
   model::FreeStorage free_;
+  std::unique_ptr<model::Shadow> shadow_;  // on CUDA devices
   std::unique_ptr<model::ToyEngine> engine_;
   std::unique_ptr<model::HoldfastSystem> system_;
   std::vector<invariant::PlaneBinding> planes_;

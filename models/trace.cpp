@@ -372,6 +372,9 @@ void parse_header(LineReader& reader, std::string_view key, std::string& value) 
 }  // namespace
 
 std::string text_of(DeviceChoice const& device) {
+  if (device.is_cuda) {
+    return "cuda";
+  }
   return device.is_simulated ? "sim " + std::to_string(device.seed) : "host";
 }
 
@@ -379,6 +382,9 @@ DeviceChoice device_from(std::string const& text) {
   constexpr std::string_view kSim = "sim ";
   if (text == "host") {
     return {};
+  }
+  if (text == "cuda") {
+    return {.is_cuda = true};
   }
   DeviceChoice device{.is_simulated = true};
   char const* const end = text.data() + text.size();
@@ -388,7 +394,7 @@ DeviceChoice device_from(std::string const& text) {
       return device;
     }
   }
-  throw InputError("device " + quoted(text) + " is not known; known: host, sim SEED");
+  throw InputError("device " + quoted(text) + " is not known; known: host, sim SEED, cuda");
 }
 
 void print_op(AnyOp const& op, std::string& text) {

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <holdfast/cuda.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -135,7 +136,10 @@ void define_run(CLI::App& command, Words& words) {
       ->type_name("NAME");
   command
       .add_option(
-          "--device", words.device, "The device to run on: host, or sim, which runs work later")
+          "--device",
+          words.device,
+          "The device to run on: host; sim, which runs work later; or cuda, where a second cache "
+          "on CUDA devices must have the same bytes after every operation")
       ->type_name("NAME");
   command.add_flag(
       "--no-order-check", words.no_order_check, "With sim: look for no unordered accesses");
@@ -155,6 +159,11 @@ void define_run(CLI::App& command, Words& words) {
 }
 
 void define_replay(CLI::App& command, Words& words) {
+  command
+      .add_option("--device",
+                  words.device,
+                  "The device to run on: host, or cuda. Default: the one that each trace names")
+      ->type_name("NAME");
   add_mutant(command, words);
   add_checking(command, words);
   command
@@ -345,8 +354,11 @@ void check_device(std::string const& device) {
                      model::did_you_mean(device, known) + "; known: host, sim, cuda"};
   }
   if (device == "cuda") {
-    throw EnvironmentError{"--device: this program was built without the device '" + device +
-                           "'; it has host and sim"};
+    auto const count = cuda_device_count();
+    if (!count || *count == 0) {
+      throw EnvironmentError{"--device: there is no device 'cuda' here: " +
+                             (count ? "no device answers" : std::string{count.error().text})};
+    }
   }
 }
 
@@ -424,6 +436,14 @@ ReplayOptions read_replay(CLI::App const& command, Words const& words) {
                         .json = words.json};
   if (options.paths.empty()) {
     throw InputError{"replay needs a trace file or a folder of them"};
+  }
+  if (was_given(command, "--device")) {
+    if (words.device == "sim") {
+      throw InputError{
+          "--device: replay runs on simulated devices where a trace says so, with a seed"};
+    }
+    check_device(words.device);
+    options.device = words.device;
   }
   if (options.promote && options.paths.size() != 1) {
     throw InputError{"--promote is for one trace"};
@@ -537,6 +557,11 @@ MutantsOptions read_mutants(CLI::App const& command, Words const& words) {
     check_mutant("--only", name);
   }
   if (was_given(command, "--device")) {
+    if (words.device == "cuda") {
+      throw InputError{
+          "--device: mutants are tried on CUDA devices one by one: run --device cuda --mutant "
+          "NAME"};
+    }
     check_device(words.device);
     options.device = words.device;
   }

@@ -43,7 +43,8 @@ struct RunOptions {
 };
 
 struct ReplayOptions {
-  std::vector<std::string> paths;  ///< files and folders
+  std::vector<std::string> paths;     ///< files and folders
+  std::optional<std::string> device;  ///< none: the one that each trace names
   std::optional<std::string> mutant;
   std::optional<std::string> promote;  ///< name of the regression trace to make
   std::optional<std::string> row;      ///< what it shows; none: it is of our own

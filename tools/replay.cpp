@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 
 #include "fuzz/codec.hpp"
@@ -92,13 +93,13 @@ class Follower {
   std::size_t ran_ = 0;  // steps up to the last that ran
 };
 
-Replayed replay(LoadedTrace const& loaded, bool compare) {
+Replayed replay(LoadedTrace const& loaded, ReplayOptions const& options) {
   std::optional<Follower> follower;
   fuzz::Runner runner{
       loaded.geometry,
-      {.compare = compare,
+      {.compare = options.compare,
        .keep_log = true,
-       .device = model::device_from(loaded.trace.device),
+       .device = model::device_from(options.device.value_or(loaded.trace.device)),
        .on_step = [&](std::uint32_t, model::AnyOp const&, auto const& want, auto const& got) {
          follower->step(want, got);
        }}};
@@ -122,6 +123,9 @@ std::string command_for(char const* command,
                         ReplayOptions const& options,
                         std::string const& path) {
   std::vector<std::string> words = {invoked_name(), command, path};
+  if (options.device && std::string_view{command} == "replay") {
+    words.insert(words.end(), {"--device", *options.device});
+  }
   append_judging(words, options.mutant, options.compare);
   return command_of(words);
 }
@@ -258,7 +262,7 @@ int execute(ReplayOptions const& options) {
     if (loaded.encoded && is_named && !options.json) {
       print(model::print_trace(loaded.trace) + "\n");  // nobody can read it otherwise
     }
-    Replayed replayed = replay(loaded, options.compare);
+    Replayed replayed = replay(loaded, options);
     if (!options.json) {
       print(line_of(replayed));
     }

@@ -219,6 +219,7 @@ fuzz::RunResult run_programs(RunOptions const& options, std::vector<model::Geome
                       .seconds = options.seconds,
                       .threads = options.threads,
                       .simulated = options.device == "sim",
+                      .cuda = options.device == "cuda",
                       .check_order = options.check_order,
                       .compare = options.compare,
                       .on_progress =

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "fuzz/cuda_mutants.hpp"
 #include "fuzz/mutants.hpp"
 #include "models/geometry/nearest.hpp"
 #include "models/input_error.hpp"
@@ -38,6 +39,9 @@ void check_known(std::string const& option,
 void check_mutant(std::string const& option, std::string const& name) {
   std::vector<std::string> known;
   for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
+    known.emplace_back(info.name);
+  }
+  for (fuzz::CudaMutantInfo const& info : fuzz::cuda_mutants()) {
     known.emplace_back(info.name);
   }
   if (std::find(known.begin(), known.end(), name) == known.end()) {

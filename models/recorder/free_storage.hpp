@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <holdfast/inspect.hpp>
 #include <span>
 #include <vector>
@@ -60,11 +61,18 @@ class FreeStorage {
     }
   }
   /// Poisons one page that is free.
-  void poison(std::uint32_t plane, std::uint32_t page) noexcept {
+  void poison(std::uint32_t plane, std::uint32_t page) {
     Plane const& known = planes_[plane];
     for (std::byte const* const base : known.bases) {
       Recorder::poison(base + page * known.page_bytes, known.page_bytes);
+      if (on_poison_) {
+        on_poison_(base + page * known.page_bytes, known.page_bytes);
+      }
     }
+  }
+  /// Called for all memory that is poisoned.
+  void set_on_poison(std::function<void(std::byte const*, std::uint64_t)> on_poison) {
+    on_poison_ = std::move(on_poison);
   }
   /// By plane, as of the last update.
   [[nodiscard]] std::span<FreeCounts const> counts() const noexcept { return counts_; }
@@ -104,6 +112,7 @@ class FreeStorage {
 
   std::vector<Plane> planes_;
   std::vector<FreeCounts> counts_;
+  std::function<void(std::byte const*, std::uint64_t)> on_poison_;
 };
 
 }  // namespace holdfast::model

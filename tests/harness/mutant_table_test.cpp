@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fuzz/case_rows.hpp"
+#include "fuzz/cuda_mutants.hpp"
 #include "fuzz/mutant_runner.hpp"
 #include "fuzz/mutants.hpp"
 #include "fuzz/run.hpp"
@@ -22,6 +23,10 @@ namespace {
 TEST(MutantTable, NamesAreTheLibrarysInItsOrder) {
   ASSERT_TRUE(has_mutants());
   std::vector<std::string> names;
+  for (CudaMutantInfo const& info : cuda_mutants()) {
+    names.emplace_back(info.name);
+    EXPECT_STRNE(info.text, "") << info.name;
+  }
   for (MutantInfo const& info : all_mutants()) {
     names.emplace_back(info.name);
     EXPECT_STRNE(info.text, "") << info.name;

@@ -39,7 +39,12 @@ TEST_F(Program, RefusesWrongCommandLines) {
   expect_refusal(2, "holdfast run --seed 99999999999999999999", "--seed");
   expect_refusal(2, "holdfast run --seed -3", "--seed: '-3'");
   expect_refusal(2, "holdfast run --device cdua", "did you mean \"cuda\"?");
-  expect_refusal(3, "holdfast run --device cuda", "without the device 'cuda'");
+  expect_refusal(2, "holdfast replay --device sim x.trace", "where a trace says so");
+  expect_refusal(2, "holdfast mutants --device cuda", "run --device cuda --mutant NAME");
+  if (auto const count = cuda_device_count(); !count || *count == 0) {
+    expect_refusal(3, "holdfast run --device cuda", "there is no device 'cuda' here");
+    expect_refusal(3, "holdfast replay --device cuda x.trace", "there is no device 'cuda' here");
+  }
   expect_refusal(
       2, "holdfast run --mutant two_plane_snapshoot", "did you mean \"two_plane_snapshot\"?");
   expect_refusal(2, "holdfast mutants --only two_plane", "did you mean \"two_plane_snapshot\"?");

@@ -18,6 +18,7 @@ namespace {
 char const* const kNames[] = {
     "none",
 #define HOLDFAST_MUTANT_NAME(enumerator, name) name,
+#include "base/cuda_mutants.def"
 #include "base/mutants.def"
 #undef HOLDFAST_MUTANT_NAME
 };

@@ -16,6 +16,7 @@ namespace holdfast::internal::base {
 enum class Mutant : std::uint32_t {
   kNone,
 #define HOLDFAST_MUTANT_NAME(enumerator, name) enumerator,
+#include "base/cuda_mutants.def"
 #include "base/mutants.def"
 #undef HOLDFAST_MUTANT_NAME
 };

@@ -8,6 +8,7 @@
 namespace holdfast::internal::device {
 
 inline constexpr std::uint32_t kBlockThreads = 256;
+inline constexpr std::uint32_t kWarp = 32;
 /// Bytes that a block moves at a time: four accesses of 16 bytes a thread.
 inline constexpr std::uint32_t kTaskBytes = kBlockThreads * 4 * 16;
 

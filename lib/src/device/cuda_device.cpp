@@ -10,6 +10,7 @@
 #include <holdfast/layout.hpp>
 
 #include "base/contract.hpp"
+#include "base/mutants.hpp"
 
 /// Returns from the enclosing member with the error of a CUDA call.
 #define HOLDFAST_CUDA_TRY(call, ...)                                                           \
@@ -200,7 +201,11 @@ class RuntimeDevice final : public CudaDevice {
                    .subject = kernel.name};
     }
     Current const current{ordinal_};
-    return status_of(kernel.name, known->launch(parameters, queue(**line)));
+    CudaQueue where = queue(**line);
+    if (HOLDFAST_MUTANT(kCudaWrongStream)) {
+      where.stream = nullptr;
+    }
+    return status_of(kernel.name, known->launch(parameters, where));
   }
 
   Result<Event> record(Stream stream) noexcept override {
@@ -221,6 +226,9 @@ class RuntimeDevice final : public CudaDevice {
     auto const other = enter(event.stream);
     HOLDFAST_TRY(other);
     Current const current{ordinal_};
+    if (HOLDFAST_MUTANT(kCudaWaitLost)) {
+      return {};
+    }
     HOLDFAST_CUDA_TRY(cudaStreamWaitEvent, (*waiting)->native, event_of(**other, event), 0);
     return {};
   }
@@ -407,7 +415,9 @@ class RuntimeDevice final : public CudaDevice {
   [[nodiscard]] Result<Bounce*> take_bounce() noexcept {
     Bounce& bounce = bounces_[next_bounce_];
     next_bounce_ = (next_bounce_ + 1) % kBounces;
-    HOLDFAST_CUDA_TRY(cudaEventSynchronize, bounce.free);
+    if (!HOLDFAST_MUTANT(kCudaBounceReused)) {
+      HOLDFAST_CUDA_TRY(cudaEventSynchronize, bounce.free);
+    }
     return &bounce;
   }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "device/cuda_blocks.cuh"
+#include "device/cuda_bugs.cuh"
 #include "storage/step.hpp"
 
 namespace holdfast::internal::storage {
@@ -14,6 +15,7 @@ namespace {
 
 using device::kBlockThreads;
 using device::kTaskBytes;
+using device::kWarp;
 using device::tasks_of;
 
 /// A page copy with its addresses.
@@ -25,10 +27,12 @@ struct Piece {
   std::uint32_t strips;
 };
 
-/// A table entry of the first 2^32.
-struct ShortPatch {
+/// Table entries, of the first 2^32, that follow each other and name pages that do: a warp writes
+/// them. Most tables are such, since pages are taken one after the other.
+struct EntryRun {
   std::uint32_t entry;
   std::uint32_t page;
+  std::uint32_t count;  // at most kWarp
 };
 
 /// What is there to do, lists apart.
@@ -40,10 +44,11 @@ struct Head {
   std::uint32_t* row_sequences;
   std::uint64_t record_bytes;
   std::uint32_t copies;
-  std::uint32_t patches;
+  std::uint32_t patches;  // runs of them, when they are packed
   std::uint32_t mirrors;
   std::uint32_t runs;
   std::uint32_t columns;
+  device::Bugs bugs;
 };
 
 [[nodiscard]] __host__ __device__ Piece piece_of(StripLayout const& layout,
@@ -61,12 +66,12 @@ class PackedLists {
  public:
   __device__ PackedLists(std::byte const* base, Head const& head) noexcept
       : pieces_{reinterpret_cast<Piece const*>(base)},
-        patches_{reinterpret_cast<ShortPatch const*>(pieces_ + head.copies)},
+        patches_{reinterpret_cast<EntryRun const*>(pieces_ + head.copies)},
         runs_{reinterpret_cast<RowRun const*>(patches_ + head.patches)},
         mirrors_{reinterpret_cast<MirrorUpdate const*>(runs_ + head.runs)},
         columns_{reinterpret_cast<std::uint32_t const*>(mirrors_ + head.mirrors)} {}
   [[nodiscard]] __device__ Piece piece(std::uint32_t i) const noexcept { return pieces_[i]; }
-  [[nodiscard]] __device__ ShortPatch patch(std::uint32_t i) const noexcept { return patches_[i]; }
+  [[nodiscard]] __device__ EntryRun entries(std::uint32_t i) const noexcept { return patches_[i]; }
   [[nodiscard]] __device__ RowRun run(std::uint32_t i) const noexcept { return runs_[i]; }
   [[nodiscard]] __device__ MirrorUpdate const& mirror(std::uint32_t i) const noexcept {
     return mirrors_[i];
@@ -77,7 +82,7 @@ class PackedLists {
 
  private:
   Piece const* pieces_;
-  ShortPatch const* patches_;
+  EntryRun const* patches_;
   RowRun const* runs_;
   MirrorUpdate const* mirrors_;
   std::uint32_t const* columns_;
@@ -92,8 +97,13 @@ class PinnedLists {
     PageCopy const copy = parameters_.copies[i];
     return piece_of(parameters_.strips[copy.plane], copy);
   }
-  [[nodiscard]] __device__ TablePatch patch(std::uint32_t i) const noexcept {
-    return parameters_.patches[i];
+  /// `count` of them from patch `i * kWarp` on are those of a warp.
+  struct Entries {
+    TablePatch const* patches;
+    std::uint32_t count;
+  };
+  [[nodiscard]] __device__ Entries entries(std::uint32_t i) const noexcept {
+    return {parameters_.patches + i * kWarp, min(parameters_.patch_count - i * kWarp, kWarp)};
   }
   [[nodiscard]] __device__ RowRun run(std::uint32_t i) const noexcept {
     return parameters_.runs[i];
@@ -124,18 +134,34 @@ __device__ void move_pages(Head const& head, Lists const& lists) noexcept {
     device::for_own_tasks(&before, tasks * piece.strips, [&](std::uint32_t task) {
       std::uint32_t const at = task % tasks * kTaskBytes;
       std::uint64_t const offset = task / tasks * piece.stride + at;
-      device::copy_piece(piece.to + offset, piece.from + offset, min(piece.bytes - at, kTaskBytes));
+      device::copy_piece(piece.to + offset,
+                         piece.from + offset,
+                         min(piece.bytes - at, kTaskBytes),
+                         !head.bugs.has(device::Bug::kTailLost));
     });
   }
 }
 
+__device__ void write_entry(Head const& head, EntryRun const& run, std::uint32_t lane) noexcept {
+  head.tables[run.entry + lane] = run.page + lane;
+}
+__device__ void write_entry(Head const& head,
+                            PinnedLists::Entries const& run,
+                            std::uint32_t lane) noexcept {
+  head.tables[run.patches[lane].entry] = run.patches[lane].page;
+}
+
 template <typename Lists>
 __device__ void update_tables(Head const& head, Lists const& lists) noexcept {
-  std::uint32_t const thread = blockIdx.x * kBlockThreads + threadIdx.x;
-  std::uint32_t const threads = gridDim.x * kBlockThreads;
-  for (std::uint32_t i = thread; i < head.patches; i += threads) {
-    auto const patch = lists.patch(i);
-    head.tables[patch.entry] = patch.page;
+  std::uint32_t const warp = (blockIdx.x * kBlockThreads + threadIdx.x) / kWarp;
+  std::uint32_t const lane = threadIdx.x % kWarp;
+  for (std::uint32_t i = warp; i < head.patches; i += gridDim.x * (kBlockThreads / kWarp)) {
+    auto const run = lists.entries(i);
+    bool const is_lost =
+        head.bugs.has(device::Bug::kEntryStale) && i + 1 == head.patches && lane + 1 == run.count;
+    if (lane < run.count && !is_lost) {
+      write_entry(head, run, lane);
+    }
   }
 }
 
@@ -147,7 +173,9 @@ __device__ void update_records(Head const& head, Lists const& lists) noexcept {
     MirrorUpdate const& update = lists.mirror(i);
     auto& record =
         *reinterpret_cast<SequenceMirror*>(head.records + update.sequence * head.record_bytes);
-    record.committed = update.committed;
+    if (!head.bugs.has(device::Bug::kLengthStale)) {
+      record.committed = update.committed;
+    }
     record.open = update.open;
     record.generation = update.generation;
     record.read_slot = update.read_slot;
@@ -160,11 +188,11 @@ __device__ void update_records(Head const& head, Lists const& lists) noexcept {
 /// One block: the sequence of every row, a warp for a run.
 template <typename Lists>
 __device__ void map_rows(Head const& head, Lists const& lists) noexcept {
-  constexpr std::uint32_t kWarp = 32;
   __shared__ std::uint32_t ends[kBlockThreads];
   std::uint32_t base = 0;
   for (std::uint32_t chunk = 0; chunk < head.runs; chunk += kBlockThreads) {
     std::uint32_t const count = min(head.runs - chunk, kBlockThreads);
+    std::uint32_t const mapped = head.bugs.has(device::Bug::kLastRunLost) ? count - 1 : count;
     ends[threadIdx.x] = threadIdx.x < count ? lists.run(chunk + threadIdx.x).rows : 0;
     __syncthreads();
     for (std::uint32_t step = 1; step < kBlockThreads; step *= 2) {
@@ -173,7 +201,7 @@ __device__ void map_rows(Head const& head, Lists const& lists) noexcept {
       ends[threadIdx.x] += below;
       __syncthreads();
     }
-    for (std::uint32_t run = threadIdx.x / kWarp; run < count; run += kBlockThreads / kWarp) {
+    for (std::uint32_t run = threadIdx.x / kWarp; run < mapped; run += kBlockThreads / kWarp) {
       std::uint32_t const first = base + (run == 0 ? 0 : ends[run - 1]);
       std::uint32_t const sequence = lists.run(chunk + run).sequence;
       for (std::uint32_t row = first + threadIdx.x % kWarp; row < base + ends[run]; row += kWarp) {
@@ -217,6 +245,41 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_step(arguments.head, PinnedLists{arguments.parameters});
 }
 
+/// The runs that the patches make; one pass, since there may be one for each page of a long sequence.
+class EntryRuns {
+ public:
+  static constexpr std::uint32_t kMost = 2500;
+
+  explicit EntryRuns(StepParameters const& parameters) noexcept {
+    TablePatch const* patch = parameters.patches;
+    TablePatch const* const end = patch + parameters.patch_count;
+    while (patch != end && fits_) {
+      TablePatch const* const first = patch++;
+      std::uint64_t const apart = first->entry - first->page;
+      TablePatch const* const last = end - first < kWarp ? end : first + kWarp;
+      while (patch != last && patch->entry - patch->page == apart &&
+             patch->entry == first->entry + static_cast<std::uint64_t>(patch - first)) {
+        ++patch;
+      }
+      fits_ = count_ < kMost && first->entry <= UINT32_MAX;
+      if (fits_) {
+        runs_[count_++] = {.entry = static_cast<std::uint32_t>(first->entry),
+                           .page = first->page,
+                           .count = static_cast<std::uint32_t>(patch - first)};
+      }
+    }
+  }
+  /// Whether there are few enough, of entries that a run can name.
+  [[nodiscard]] bool fit() const noexcept { return fits_; }
+  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+  [[nodiscard]] EntryRun const* data() const noexcept { return runs_; }
+
+ private:
+  EntryRun runs_[kMost];  // only what is counted was written
+  std::uint32_t count_ = 0;
+  bool fits_ = true;
+};
+
 std::uint32_t columns_of(StepParameters const& parameters) noexcept {
   std::uint32_t columns = 0;
   for (std::uint32_t i = 0; i < parameters.mirror_count; ++i) {
@@ -234,10 +297,11 @@ Head head_of(StepParameters const& parameters) noexcept {
             .row_sequences = parameters.row_sequences,
             .record_bytes = parameters.record_bytes,
             .copies = parameters.copy_count,
-            .patches = parameters.patch_count,
+            .patches = 0,
             .mirrors = parameters.mirror_count,
             .runs = parameters.run_count,
-            .columns = columns_of(parameters)};
+            .columns = columns_of(parameters),
+            .bugs = device::step_bugs()};
   if (parameters.zero_page != 0) {
     StripLayout const& layout = parameters.strips[parameters.zero_plane];
     head.cleared = layout.base + parameters.zero_page * layout.page_bytes;
@@ -250,14 +314,14 @@ Head head_of(StepParameters const& parameters) noexcept {
 std::uint32_t blocks_of(StepParameters const& parameters,
                         Head const& head,
                         std::uint32_t multiprocessors) noexcept {
-  constexpr std::uint32_t kEntriesOfBlock = 4 * kBlockThreads;
+  constexpr std::uint32_t kRunsOfBlock = 4 * kBlockThreads / kWarp;
   std::uint64_t tasks = tasks_of(head.cleared_bytes);
   for (std::uint32_t i = 0; i < head.copies; ++i) {
     PageCopy const& copy = parameters.copies[i];
     StripLayout const& layout = parameters.strips[copy.plane];
     tasks += std::uint64_t{layout.strips} * tasks_of(std::uint64_t{copy.rows} * layout.row_bytes);
   }
-  std::uint64_t const entries = (head.patches + kEntriesOfBlock - 1) / kEntriesOfBlock;
+  std::uint64_t const entries = (head.patches + kRunsOfBlock - 1) / kRunsOfBlock;
   return device::blocks_for(std::max(tasks, entries), multiprocessors);
 }
 
@@ -268,46 +332,37 @@ std::byte* put(std::byte* to, T const* values, std::uint32_t count) noexcept {
 }
 
 /// As PackedLists reads them.
-void pack_lists(StepParameters const& parameters, Head const& head, std::byte* to) noexcept {
+void pack_lists(StepParameters const& parameters,
+                EntryRuns const& runs,
+                Head const& head,
+                std::byte* to) noexcept {
   auto* const pieces = reinterpret_cast<Piece*>(to);
   for (std::uint32_t i = 0; i < head.copies; ++i) {
     PageCopy const& copy = parameters.copies[i];
     pieces[i] = piece_of(parameters.strips[copy.plane], copy);
   }
-  auto* const patches = reinterpret_cast<ShortPatch*>(pieces + head.copies);
-  for (std::uint32_t i = 0; i < head.patches; ++i) {
-    patches[i] = {static_cast<std::uint32_t>(parameters.patches[i].entry),
-                  parameters.patches[i].page};
-  }
-  to = put(reinterpret_cast<std::byte*>(patches + head.patches), parameters.runs, head.runs);
+  to = put(reinterpret_cast<std::byte*>(pieces + head.copies), runs.data(), head.patches);
+  to = put(to, parameters.runs, head.runs);
   to = put(to, parameters.mirrors, head.mirrors);
   put(to, parameters.columns, head.columns);
 }
 
 std::uint64_t packed_bytes(Head const& head) noexcept {
   return std::uint64_t{head.copies} * sizeof(Piece) +
-         std::uint64_t{head.patches} * sizeof(ShortPatch) +
+         std::uint64_t{head.patches} * sizeof(EntryRun) +
          std::uint64_t{head.runs} * sizeof(RowRun) +
          std::uint64_t{head.mirrors} * sizeof(MirrorUpdate) +
          std::uint64_t{head.columns} * sizeof(std::uint32_t);
 }
 
-bool has_short_entries(StepParameters const& parameters) noexcept {
-  for (std::uint32_t i = 0; i < parameters.patch_count; ++i) {
-    if (parameters.patches[i].entry > UINT32_MAX) {
-      return false;
-    }
-  }
-  return true;
-}
-
 template <std::uint32_t kBytes>
 int launch_packed(StepParameters const& parameters,
+                  EntryRuns const& runs,
                   Head const& head,
                   device::Shape const& shape) noexcept {
   PackedArguments<kBytes> arguments;
   arguments.head = head;
-  pack_lists(parameters, head, arguments.lists);
+  pack_lists(parameters, runs, head, arguments.lists);
   return device::launch_blocks(packed_step<kBytes>, arguments, shape);
 }
 
@@ -319,19 +374,25 @@ int launch_step(void const* raw, CudaQueue const& queue) noexcept {
   constexpr std::uint32_t kMiddle = 6 * 1024;
   constexpr std::uint32_t kLarge = 30 * 1024;
   auto const& parameters = *static_cast<StepParameters const*>(raw);
-  Head const head = head_of(parameters);
+  Head head = head_of(parameters);
+  EntryRuns const runs{parameters};
+  head.patches = runs.count();
+  std::uint64_t const bytes = packed_bytes(head);
+  bool const is_packed = bytes <= kLarge && runs.fit();
+  if (!is_packed) {
+    head.patches = (parameters.patch_count + kWarp - 1) / kWarp;
+  }
   device::Shape const shape{.blocks = blocks_of(parameters, head, queue.multiprocessors),
                             .stream = queue.stream};
-  std::uint64_t const bytes = packed_bytes(head);
-  if (bytes > kLarge || !has_short_entries(parameters)) {
+  if (!is_packed) {
     PinnedArguments arguments{head, parameters};
     return device::launch_blocks(pinned_step, arguments, shape);
   }
   if (bytes > kMiddle) {
-    return launch_packed<kLarge>(parameters, head, shape);
+    return launch_packed<kLarge>(parameters, runs, head, shape);
   }
-  return bytes > kSmall ? launch_packed<kMiddle>(parameters, head, shape)
-                        : launch_packed<kSmall>(parameters, head, shape);
+  return bytes > kSmall ? launch_packed<kMiddle>(parameters, runs, head, shape)
+                        : launch_packed<kSmall>(parameters, runs, head, shape);
 }
 
 }  // namespace holdfast::internal::storage

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tests/unit/cuda/cuda_test.hpp"
+#include "tests/unit/cuda/order_scenarios.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -112,6 +113,15 @@ TEST_F(CudaDeviceTest, StreamsWaitForEachOthersEvents) {
     auto const last = read(other + kBytes - 1, 1, Stream{3});
     EXPECT_EQ(last.front(), static_cast<std::byte>(i));
   }
+}
+
+using CudaOrderTest = CudaTest;
+
+TEST_F(CudaOrderTest, WorkWaitsForWhatItMustWaitFor) {
+  OrderScenario scenario{*device_};
+  EXPECT_TRUE(scenario.kernels_follow_their_stream());
+  EXPECT_TRUE(scenario.streams_wait_for_events());
+  EXPECT_TRUE(scenario.bounce_buffers_are_waited_for());
 }
 
 TEST_F(CudaDeviceTest, PinnedMemoryIsReadByTheDevice) {

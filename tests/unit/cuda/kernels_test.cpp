@@ -4,6 +4,7 @@
 // Method: drawn parameters - widths that 16 bytes divide and others, rings that are lapped, lists
 // of all sizes - on the same memory here and there, all of which is compared.
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <holdfast/cache.hpp>
@@ -35,7 +36,11 @@ float draw_value(Draw& draw) {
     case 3:
       return 65504.0F + static_cast<float>(draw.below(64));
     case 4:
+      return std::bit_cast<float>(draw.below(1U << 16U) << 16U | draw.below(1U << 16U));
+    case 5:
       return -0.0F;
+    case 6:
+      return std::bit_cast<float>(draw.below(1U << 23U));  // subnormal
     default:
       return static_cast<float>(draw.below(1U << 20U)) * 0x1p-8F - 2048.0F;
   }

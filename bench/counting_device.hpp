@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device that counts what a cache asks of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <holdfast/device.hpp>
+#include <span>
+
+namespace holdfast::bench {
+
+/// What was asked since the last clear().
+struct DeviceCounts {
+  std::uint64_t launches = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t copied_bytes = 0;  ///< by copy calls
+  std::uint64_t plane_bytes = 0;   ///< that the library's launches write into page and slot arenas
+  std::uint64_t allocations = 0;
+  std::uint64_t synchronizes = 0;  ///< of whole streams
+  std::uint64_t events = 0;
+  std::uint64_t awaits = 0;  ///< of one event, by the host
+};
+
+/// Forwards everything.
+class CountingDevice final : public Device, private AccessSink {
+ public:
+  explicit CountingDevice(Device& inner) noexcept : inner_{inner} {}
+
+  /// Plane bytes are counted from this address on; nullptr: they are not, which costs less.
+  void set_planes(std::byte const* base) noexcept { planes_ = base; }
+  void clear() noexcept { counts_ = {}; }
+  [[nodiscard]] DeviceCounts const& counts() const noexcept { return counts_; }
+
+  Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
+    ++counts_.allocations;
+    return inner_.allocate(bytes, kind);
+  }
+  void free(Memory memory) noexcept override { inner_.free(memory); }
+  Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
+    ++counts_.copies;
+    for (CopySegment const& segment : segments) {
+      counts_.copied_bytes += segment.bytes;
+    }
+    return inner_.copy(segments, stream);
+  }
+  Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
+    return inner_.fill(segments, stream);
+  }
+  Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
+    ++counts_.launches;
+    // Row kernels declare what they read on the device; only the step kernel is asked.
+    if (planes_ != nullptr && std::strcmp(kernel.name, "holdfast.step") == 0) {
+      kernel.accesses(parameters, *this);
+    }
+    return inner_.launch(kernel, parameters, stream);
+  }
+  Result<Event> record(Stream stream) noexcept override {
+    ++counts_.events;
+    return inner_.record(stream);
+  }
+  Status wait(Stream stream, Event event) noexcept override { return inner_.wait(stream, event); }
+  Result<bool> is_done(Event event) noexcept override { return inner_.is_done(event); }
+  Status await(Event event) noexcept override {
+    ++counts_.awaits;
+    return inner_.await(event);
+  }
+  Status synchronize(Stream stream) noexcept override {
+    ++counts_.synchronizes;
+    return inner_.synchronize(stream);
+  }
+  Status host_read(void* destination,
+                   std::byte const* source,
+                   std::uint64_t bytes,
+                   Stream stream) noexcept override {
+    return inner_.host_read(destination, source, bytes, stream);
+  }
+  Status host_write(std::byte* destination,
+                    void const* source,
+                    std::uint64_t bytes,
+                    Stream stream) noexcept override {
+    return inner_.host_write(destination, source, bytes, stream);
+  }
+
+ private:
+  void read(void const* /*base*/, std::uint64_t /*bytes*/) noexcept override {}
+  void write(void const* base, std::uint64_t bytes) noexcept override {
+    counts_.plane_bytes += base >= planes_ ? bytes : 0;
+  }
+
+  Device& inner_;
+  std::byte const* planes_ = nullptr;
+  DeviceCounts counts_;
+};
+
+}  // namespace holdfast::bench

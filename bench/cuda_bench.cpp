@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times of the library's calls on a CUDA device for the geometries of full size, beside the usual
+// ways, all in one process. Host times are of library calls only; totals end when the device is
+// done. Everything is a median.
+#include <fmt/format.h>
+
+#include <array>
+#include <holdfast/cache.hpp>
+#include <holdfast/cuda.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/counting_device.hpp"
+#include "bench/timing.hpp"
+#include "bench/usual_ways.hpp"
+#include "models/geometry/geometry.hpp"
+
+namespace holdfast::bench {
+namespace {
+
+constexpr std::uint32_t kRuns = 50;
+constexpr std::uint32_t kVerify = 4;
+constexpr std::uint32_t kAccept = 2;
+constexpr std::uint32_t kPrefill = 32'768 - 512;  // room for rounds behind it
+constexpr std::uint32_t kPiece = 4096;            // rows of an append
+constexpr std::uint32_t kRestored = 8192;
+constexpr double kMebi = 1024.0 * 1024.0;
+
+template <typename T>
+T taken(Result<T> result, char const* what) {
+  must(result, what);
+  return std::move(*result);
+}
+
+/// A cache on a device that counts, with rows to append.
+class Scene {
+ public:
+  Scene(CudaDevice& device, Layout const& layout)
+      : device_{device},
+        counting_{device},
+        cache_{taken(Cache::create(layout, counting_), "cache")},
+        layout_{layout} {
+    Inspection const look = cache_.inspect();
+    std::uint64_t widest = 1;
+    for (std::uint32_t plane = 0; plane < look.plane_count(); ++plane) {
+      PlaneInfo const info = look.plane(plane);
+      first_plane_ = first_plane_ == nullptr ? info.base : std::min(first_plane_, info.base);
+      if (is_written(info)) {
+        widest = std::max(widest, std::uint64_t{info.row_elements} * sizeof(float));
+      }
+    }
+    // As many rows as pass the chip's own memory, so that sources come from outside of it.
+    source_bytes_ = std::max(kSourceBytes, widest * kPiece);
+    source_ = taken(device.allocate(source_bytes_, MemoryKind::kDevice), "rows");
+    FillSegment const fill{source_.base, source_bytes_, std::byte{0x3c}};
+    must(device.fill({&fill, 1}, {}), "rows");
+  }
+  Scene(Scene const&) = delete;
+  Scene& operator=(Scene const&) = delete;
+  ~Scene() { device_.free(source_); }
+
+  [[nodiscard]] Cache& cache() noexcept { return cache_; }
+  [[nodiscard]] Inspection look() const noexcept { return cache_.inspect(); }
+  [[nodiscard]] CountingDevice& counting() noexcept { return counting_; }
+  void wait() { must(device_.synchronize({}), "synchronize"); }
+
+  /// Planes whose rows an engine writes.
+  [[nodiscard]] static bool is_written(PlaneInfo const& info) {
+    return info.page_rows != 0 && info.unit_tokens == 1 && rule_of(info.kind) != PlaneRule::kDraft;
+  }
+  template <typename Visit>
+  void for_each_written(Visit visit) const {
+    for (std::uint32_t plane = 0; plane < look().plane_count(); ++plane) {
+      PlaneInfo const info = look().plane(plane);
+      for (std::uint32_t const layer : info.layers) {
+        if (is_written(info)) {
+          visit(info, layer);
+        }
+      }
+    }
+  }
+  /// Says that an engine's kernels write all open rows.
+  /// Indexer rows are written, so that their keys are built meanwhile and not at the end.
+  void touch(Round& round, std::uint32_t rows) {
+    for_each_written([&](PlaneInfo const& info, std::uint32_t layer) {
+      if (info.ring_rows != 0) {
+        must(round.write(info.kind, layer, next_source(info, rows), 0, rows), "write");
+      } else {
+        must(round.rows(info.kind, layer, rows), "rows");
+      }
+    });
+    touch_states(round, rows);
+  }
+  void touch(Step& step, std::uint32_t item, std::uint32_t rows) {
+    for_each_written([&](PlaneInfo const& info, std::uint32_t layer) {
+      if (info.ring_rows != 0) {
+        must(step.write(item, info.kind, layer, next_source(info, rows), 0, rows), "write");
+      } else {
+        must(step.rows(item, info.kind, layer, rows), "rows");
+      }
+    });
+    for (StateInfo const& state : look().states()) {
+      must(step.state(item, state.layer, rows), "state");
+    }
+  }
+  template <typename Handle>
+  void touch_states(Handle& handle, std::uint32_t rows) {
+    for (StateInfo const& state : look().states()) {
+      if (state.kind == PlaneKind::kHeld) {
+        must(handle.held(state.layer, rows), "held");
+      } else {
+        must(handle.state(state.layer, rows), "state");
+      }
+    }
+  }
+  /// Appends through the library's row kernels.
+  void append(Sequence& sequence, std::uint32_t rows) {
+    while (rows != 0) {
+      std::uint32_t const piece = std::min(rows, kPiece);
+      Append open = taken(sequence.append(piece), "append");
+      write(open, piece);
+      touch_states(open, UINT32_MAX);
+      must(open.commit(), "commit");
+      rows -= piece;
+    }
+  }
+  void write(Append& open, std::uint32_t rows) {
+    for_each_written([&](PlaneInfo const& info, std::uint32_t layer) {
+      must(open.write(info.kind, layer, next_source(info, rows), rows), "write");
+    });
+  }
+  /// Bytes that one write() of all planes reads and writes.
+  [[nodiscard]] std::uint64_t bytes_of_write(std::uint32_t rows) const {
+    std::uint64_t bytes = 0;
+    for_each_written([&](PlaneInfo const& info, std::uint32_t /*layer*/) {
+      std::uint64_t const kept = info.ring_rows == 0 ? rows : std::min(rows, info.ring_rows);
+      bytes += std::uint64_t{rows} * info.row_elements * sizeof(float) +
+               kept * info.parts * info.row_bytes;
+    });
+    for (std::uint32_t plane = 0; plane < look().plane_count(); ++plane) {
+      PlaneInfo const info = look().plane(plane);
+      if (info.unit_tokens > 1) {
+        bytes += info.layers.size() * std::uint64_t{rows / info.unit_tokens} * info.row_bytes;
+      }
+    }
+    return bytes;
+  }
+  /// What `run` asks of the device.
+  template <typename Run>
+  DeviceCounts count(Run run) {
+    counting_.set_planes(first_plane_);
+    counting_.clear();
+    run();
+    counting_.set_planes(nullptr);
+    return counting_.counts();
+  }
+
+ private:
+  static constexpr std::uint64_t kSourceBytes = std::uint64_t{1} << 30U;
+
+  float const* next_source(PlaneInfo const& info, std::uint32_t rows) {
+    std::uint64_t const bytes = std::uint64_t{rows} * info.row_elements * sizeof(float);
+    if (source_at_ + bytes > source_bytes_) {
+      source_at_ = 0;
+    }
+    auto const* const source = reinterpret_cast<float const*>(source_.base + source_at_);
+    source_at_ += (bytes + 255) / 256 * 256;
+    return source;
+  }
+
+  CudaDevice& device_;
+  CountingDevice counting_;
+  Cache cache_;
+  Layout layout_;
+  std::byte const* first_plane_ = nullptr;
+  Memory source_;
+  std::uint64_t source_bytes_ = 0;
+  std::uint64_t source_at_ = 0;
+};
+
+std::string text_of(Times const& times) {
+  return fmt::format("{:.2f} / {:.1f}", times.host, times.total);
+}
+
+std::string text_of(DeviceCounts const& counts) {
+  return fmt::format("{} launches, {} copies of {} B, {} plane bytes",
+                     counts.launches,
+                     counts.copies,
+                     counts.copied_bytes,
+                     counts.plane_bytes);
+}
+
+void line(std::string const& text) {
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
+/// Snapshot, rollback and fork of a long sequence.
+void time_movements(Scene& scene, std::string const& name) {
+  auto const wait = [&] { scene.wait(); };
+  Sequence sequence = taken(scene.cache().create_sequence(), "sequence");
+  scene.append(sequence, kPrefill);
+  scene.wait();
+  Snapshot snapshot;
+  Times const snap = measure(
+      kRuns,
+      [&] { snapshot = Snapshot{}; },
+      [&] { snapshot = taken(sequence.snapshot(), "snapshot"); },
+      wait);
+  DeviceCounts const snapped =
+      scene.count([&] { Snapshot const another = taken(sequence.snapshot(), "snapshot"); });
+  auto const go_on = [&] {
+    Round round = taken(sequence.verify(kVerify), "verify");
+    scene.touch(round, kVerify);
+    must(round.accept(kAccept), "accept");
+  };
+  Times const rolled = measure(
+      kRuns, go_on, [&] { must(sequence.rollback(snapshot), "rollback"); }, wait);
+  go_on();
+  DeviceCounts const back = scene.count([&] { must(sequence.rollback(snapshot), "rollback"); });
+  Sequence fork;
+  Times const forked = measure(
+      kRuns, [&] { fork = Sequence{}; }, [&] { fork = taken(snapshot.fork(), "fork"); }, wait);
+  fork = Sequence{};
+  DeviceCounts const away = scene.count([&] { fork = taken(snapshot.fork(), "fork"); });
+  line(fmt::format(
+      "| {} | snapshot, {} rows | {} | {} |", name, kPrefill, text_of(snap), text_of(snapped)));
+  line(fmt::format(
+      "| {} | rollback over a round | {} | {} |", name, text_of(rolled), text_of(back)));
+  line(fmt::format("| {} | fork | {} | {} |", name, text_of(forked), text_of(away)));
+}
+
+/// A round in columns: one at a time, then many back to back.
+void time_rounds(Scene& scene, std::string const& name, bool has_states) {
+  auto const wait = [&] { scene.wait(); };
+  Sequence sequence = taken(scene.cache().create_sequence(), "sequence");
+  scene.append(sequence, 1024);
+  Snapshot const start = taken(sequence.snapshot(), "snapshot");
+  std::vector<double> begins;
+  std::vector<double> ends;
+  std::vector<double> totals;
+  for (std::uint32_t i = 0; i < kRuns + 5; ++i) {
+    scene.wait();
+    double const before = now();
+    Round round = taken(sequence.verify(kVerify), "verify");
+    double const open = now();
+    scene.touch(round, kVerify);
+    scene.wait();
+    double const written = now();
+    must(round.accept(kAccept), "accept");
+    double const done = now();
+    scene.wait();
+    if (i >= 5) {
+      begins.push_back(open - before);
+      ends.push_back(done - written);
+      totals.push_back(now() - written + open - before);
+    }
+  }
+  line(fmt::format(
+      "| {} | round in columns, verify {} accept {}: verify, accept | {:.2f} + {:.2f} / {:.1f} | |",
+      name,
+      kVerify,
+      kAccept,
+      median(begins),
+      median(ends),
+      median(totals)));
+  constexpr std::uint32_t kMany = 100;
+  double host = 0;
+  auto const rounds = [&] {
+    for (std::uint32_t i = 0; i < kMany; ++i) {
+      double const before = now();
+      Round round = taken(sequence.verify(kVerify), "verify");
+      double const open = now();
+      scene.touch(round, kVerify);
+      double const written = now();
+      must(round.accept(kAccept), "accept");
+      host += now() - written + open - before;
+    }
+  };
+  auto const go_back = [&] {
+    must(sequence.rollback(start), "rollback");
+    host = 0;
+  };
+  std::vector<double> hosts;
+  Times const many = measure(
+      21,
+      go_back,
+      [&] {
+        rounds();
+        hosts.push_back(host);
+      },
+      wait);
+  go_back();
+  DeviceCounts const counts = scene.count(rounds);
+  line(fmt::format("| {} | the same, {} back to back, each | {:.2f} / {:.2f} | {} |",
+                   name,
+                   kMany,
+                   median(hosts) / kMany,
+                   many.total / kMany,
+                   text_of(counts)));
+  if (!has_states) {
+    return;
+  }
+  // In place, on a state that a snapshot holds: one flat copy at begin.
+  std::uint64_t copied = 0;
+  Times const in_place = measure(
+      kRuns,
+      [&] { must(sequence.rollback(start), "rollback"); },
+      [&] { Append const open = taken(sequence.append(1, {}, AppendMode::kInPlace), "append"); },
+      wait);
+  must(sequence.rollback(start), "rollback");
+  copied = scene
+               .count([&] {
+                 Append const open = taken(sequence.append(1, {}, AppendMode::kInPlace), "append");
+               })
+               .copied_bytes;
+  Times const flat = measure_flat_copies(copied, 1);
+  line(
+      fmt::format("| {} | in-place append and drop on a held state | {} | {:.1f} MiB copied; one "
+                  "flat copy of it {} |",
+                  name,
+                  text_of(in_place),
+                  static_cast<double>(copied) / kMebi,
+                  text_of(flat)));
+}
+
+/// Rows through the row kernels, against a flat copy that moves as many bytes.
+void time_append(Scene& scene, std::string const& name) {
+  Sequence sequence = taken(scene.cache().create_sequence(), "sequence");
+  Snapshot const empty = taken(sequence.snapshot(), "snapshot");
+  std::vector<double> totals;
+  for (std::uint32_t i = 0; i < 25; ++i) {
+    Append open = taken(sequence.append(kPiece), "append");
+    scene.wait();
+    double const start = now();
+    scene.write(open, kPiece);
+    scene.wait();
+    totals.push_back(now() - start);
+    must(open.drop(), "drop");
+    must(sequence.rollback(empty), "rollback");
+  }
+  std::uint64_t const moved = scene.bytes_of_write(kPiece);
+  std::uint32_t writes = 0;
+  scene.for_each_written([&](PlaneInfo const&, std::uint32_t) { ++writes; });
+  Times const one = measure_flat_copies(moved / 2, 1);
+  Times const many = measure_flat_copies(moved / 2, writes);
+  double const taken_by_writes = median(totals);
+  line(fmt::format(
+      "| {} | {} rows written, {} writes | {:.1f} | {:.1f} MiB read and written, {:.0f} GB/s |",
+      name,
+      kPiece,
+      writes,
+      taken_by_writes,
+      static_cast<double>(moved) / kMebi,
+      static_cast<double>(moved) / taken_by_writes / 1e3));
+  line(fmt::format(
+      "| {} | flat copies that move as many bytes: one; as many as writes | {:.1f}; {:.1f} | "
+      "{:.0f} %; {:.0f} % |",
+      name,
+      one.total,
+      many.total,
+      100 * one.total / taken_by_writes,
+      100 * many.total / taken_by_writes));
+}
+
+void time_restore(Scene& scene, std::string const& name) {
+  std::vector<std::uint32_t> tokens(kRestored);
+  for (std::uint32_t i = 0; i < kRestored; ++i) {
+    tokens[i] = i + 1;
+  }
+  {
+    Sequence sequence = taken(scene.cache().create_sequence(), "sequence");
+    scene.append(sequence, kRestored);
+    scene.wait();
+    Snapshot const snapshot = taken(sequence.snapshot(), "snapshot");
+    must(scene.cache().capture({}, snapshot, tokens), "capture");
+  }
+  tokens.push_back(7);
+  Restored restored;
+  Times const times = measure(
+      kRuns,
+      [&] { restored = Restored{}; },
+      [&] { restored = taken(scene.cache().restore({}, tokens, UINT32_MAX), "restore"); },
+      [&] { scene.wait(); });
+  restored = Restored{};
+  DeviceCounts const counts = scene.count(
+      [&] { restored = taken(scene.cache().restore({}, tokens, UINT32_MAX), "restore"); });
+  line(fmt::format("| {} | restore of an entry of {} tokens | {} | {} |",
+                   name,
+                   restored.length,
+                   text_of(times),
+                   text_of(counts)));
+}
+
+/// A step of many sequences.
+void time_step(CudaDevice& device, Layout layout, std::string const& name) {
+  constexpr std::uint32_t kSequences = 64;
+  layout.capacity = {.sequences = kSequences,
+                     .tokens = 1024,
+                     .largest_round = kVerify,
+                     .snapshots = 1,
+                     .slots = kSequences * (1 + kVerify) + 2,
+                     .pages = kSequences * 17,
+                     .ring_pages = 0};
+  Scene scene{device, layout};
+  std::vector<Sequence> sequences;
+  std::array<StepItem, kSequences> items;
+  for (std::uint32_t i = 0; i < kSequences; ++i) {
+    sequences.push_back(taken(scene.cache().create_sequence(), "sequence"));
+  }
+  for (std::uint32_t i = 0; i < kSequences; ++i) {
+    scene.append(sequences[i], 100 + i);
+    items[i] = {.sequence = &sequences[i], .kind = StepKind::kVerify, .rows = kVerify};
+  }
+  std::array<std::uint32_t, kSequences> keep;
+  keep.fill(kAccept);
+  std::vector<double> begins;
+  std::vector<double> ends;
+  std::vector<double> totals;
+  for (std::uint32_t run = 0; run < 60; ++run) {
+    scene.wait();
+    double const before = now();
+    Step step = taken(scene.cache().begin(items), "begin");
+    double const open = now();
+    for (std::uint32_t i = 0; i < kSequences; ++i) {
+      scene.touch(step, i, kVerify);
+    }
+    scene.wait();
+    double const written = now();
+    must(step.finish(keep), "finish");
+    double const done = now();
+    scene.wait();
+    if (run >= 10) {
+      begins.push_back(open - before);
+      ends.push_back(done - written);
+      totals.push_back(now() - written + open - before);
+    }
+  }
+  line(
+      fmt::format("| {} | step of {} sequences, verify {} accept {}: begin, finish | {:.2f} + "
+                  "{:.2f} / {:.1f} | |",
+                  name,
+                  kSequences,
+                  kVerify,
+                  kAccept,
+                  median(begins),
+                  median(ends),
+                  median(totals)));
+}
+
+/// What 10,000 rounds ask of the device.
+void count_rounds(Scene& scene, std::string const& name) {
+  constexpr std::uint32_t kRounds = 10'000;
+  Sequence sequence = taken(scene.cache().create_sequence(), "sequence");
+  Snapshot const start = taken(sequence.snapshot(), "snapshot");
+  DeviceCounts const counts = scene.count([&] {
+    for (std::uint32_t i = 0; i < kRounds; ++i) {
+      if (i % 1000 == 0) {
+        must(sequence.rollback(start), "rollback");
+      }
+      Round round = taken(sequence.verify(kVerify), "verify");
+      scene.touch(round, kVerify);
+      must(round.accept(kAccept), "accept");
+    }
+  });
+  line(fmt::format(
+      "| {} | {} rounds | | {} launches, {} allocations, {} synchronizes, {} events awaited |",
+      name,
+      kRounds,
+      counts.launches,
+      counts.allocations,
+      counts.synchronizes,
+      counts.awaits));
+}
+
+void run_geometry(CudaDevice& device, std::string const& name) {
+  model::Geometry const geometry = model::load_geometry(name);
+  Layout layout = geometry.layout;
+  layout.capacity.entries = 1;
+  layout.capacity.sequences = 4;
+  layout.capacity.snapshots = 4;
+  layout.capacity.largest_round = std::max(kVerify, layout.capacity.largest_round);
+  layout.capacity.pages = 4 * 32'768 / layout.page_rows;
+  std::vector<std::uint64_t> states;
+  {
+    Scene scene{device, layout};
+    for (StateInfo const& state : scene.look().states()) {
+      for (std::uint32_t const elements :
+           {state.conv_elements, state.ssm_elements, state.held_elements}) {
+        if (elements != 0) {
+          states.push_back(std::uint64_t{elements} * sizeof(float));
+        }
+      }
+    }
+    time_movements(scene, name);
+    time_rounds(scene, name, !states.empty());
+    time_append(scene, name);
+    time_restore(scene, name);
+    count_rounds(scene, name);
+  }
+  time_step(device, layout, name);
+  if (states.empty()) {
+    return;
+  }
+  UsualWays const ways = measure_usual_ways(states);
+  line(fmt::format(
+      "| {} | usual ways to save {} buffers of {:.1f} MiB: allocate and copy each | {} | |",
+      name,
+      ways.buffers,
+      static_cast<double>(ways.bytes) / kMebi,
+      text_of(ways.allocate)));
+  line(fmt::format("| {} | copy each | {} | |", name, text_of(ways.copies)));
+  line(fmt::format("| {} | cudaMemcpyBatchAsync | {} | |", name, text_of(ways.batch)));
+  line(fmt::format("| {} | one flat copy | {} | |", name, text_of(ways.flat)));
+  line(fmt::format(
+      "| {} | save and restore, two batches | {} | |", name, text_of(ways.batch_and_back)));
+}
+
+int run(std::span<char* const> names) {
+  auto device = make_cuda_device(0);
+  if (!device) {
+    fmt::print(stderr, "SKIPPED: no CUDA device: {}\n", describe(device.error()));
+    return 3;
+  }
+  std::vector<std::string> chosen(names.begin(), names.end());
+  if (chosen.empty()) {
+    for (std::string const& name : model::built_in_geometry_names()) {
+      model::Geometry const geometry = model::read_geometry(name);
+      if (geometry.full_size && geometry.lacks.empty()) {
+        chosen.push_back(name);
+      }
+    }
+  }
+  line("| geometry | what | microseconds, host / until the device is done | asked of the device |");
+  line("|---|---|---|---|");
+  for (std::string const& name : chosen) {
+    run_geometry(**device, name);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace holdfast::bench
+
+int main(int argc, char** argv) {
+  try {
+    return holdfast::bench::run({argv + 1, static_cast<std::size_t>(argc - 1)});
+  } catch (holdfast::model::InputError const& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+}

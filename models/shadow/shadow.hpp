@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A second cache, on CUDA devices, that does what the cache under test does on the host and must
+// then have the same bytes: all of its device memory, not only what somebody can see.
+//
+// The library's own kernels run on the device. What the engine's kernels write comes from the tape
+// of the host's run. So every table, record, copied page, converted row and pool key is the
+// device's own work, from the same rows.
+#pragma once
+
+#include <holdfast/cuda.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/engine/holdfast_system.hpp"
+#include "models/ops/op_list.hpp"
+#include "models/shadow/tape.hpp"
+
+namespace holdfast::model {
+
+class ShadowDevice;
+
+/// The shadow of the caches of one geometry, one program after the other.
+class Shadow {
+ public:
+  /// Opens a CUDA device for each of the cache's devices; where there are fewer, they take turns.
+  /// Throws std::runtime_error without any.
+  Shadow(Layout const& layout, ModelShape const& shape, std::uint32_t devices);
+  ~Shadow();
+  Shadow(Shadow const&) = delete;
+  Shadow& operator=(Shadow const&) = delete;
+
+  /// Devices for the cache under test and its engine, which work on the given ones.
+  [[nodiscard]] Device& tape_device(std::uint32_t index, Device& inner);
+  [[nodiscard]] Device& tape_engine(Device& inner);
+
+  /// Begins a program: the cache under test was just created.
+  void start(Model const& model);
+  /// Does what the cache under test has just done. Its answer must be the same.
+  [[nodiscard]] Observation run(AnyOp const& op);
+  /// Waits for the devices and compares. Says the first byte that differs; empty when none does.
+  [[nodiscard]] std::string difference(Inspection const& inspection);
+  /// Memory of the cache under test was filled with the poison byte.
+  void poison(std::byte const* base, std::uint64_t bytes);
+  /// Ends a program, before the cache under test is destroyed.
+  void end();
+
+ private:
+  void settle();
+
+  Layout layout_;
+  std::uint32_t device_count_;
+  Tape tape_;
+  Ledger host_;  // the last device of a ledger is the engine's scratch memory
+  Ledger own_;
+  std::vector<std::unique_ptr<TapedDevice>> taped_;
+  std::vector<std::unique_ptr<ShadowDevice>> devices_;
+  std::unique_ptr<ShadowDevice> scratch_;
+  std::unique_ptr<ToyEngine> engine_;
+  std::unique_ptr<HoldfastSystem> system_;
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace holdfast::model
