@@ -30,7 +30,8 @@ struct RunnerOptions {
   bool keep_log = false;  ///< note who wrote and removed each token, for reports
   std::uint32_t deep_every = 32;
   model::DeviceChoice device;  ///< its seed is for run_ops(); run_seed() has one for each program
-  bool check_order = true;     ///< on simulated devices, look for accesses that nothing orders
+  model::ShadowPool* shadow_pool = nullptr;  ///< devices of the shadow; none: CUDA devices
+  bool check_order = true;  ///< on simulated devices, look for accesses that nothing orders
   /// Called before each operation; for those that may not come back from it.
   std::function<void(model::AnyOp const& op)> on_begin;
   /// Called after each operation; for replays.

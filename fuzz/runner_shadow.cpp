@@ -13,7 +13,11 @@ Device& Runner::add_shadow(std::vector<Device*>& engine_devices) {
     return recorder_;
   }
   auto const count = static_cast<std::uint32_t>(devices_.size());
-  shadow_ = std::make_unique<model::Shadow>(geometry_.layout, model_.shape(), count);
+  shadow_ = std::make_unique<model::Shadow>(
+      geometry_.layout,
+      model_.shape(),
+      count,
+      options_.shadow_pool == nullptr ? model::cuda_pool_of_thread() : *options_.shadow_pool);
   for (std::uint32_t i = 0; i < count; ++i) {
     devices_[i] = &shadow_->tape_device(i, *devices_[i]);
   }

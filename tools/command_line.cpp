@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <holdfast/cuda.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -135,11 +134,10 @@ void define_run(CLI::App& command, Words& words) {
                   "Programs of one kind (see: list flavors). Default: all take turns")
       ->type_name("NAME");
   command
-      .add_option(
-          "--device",
-          words.device,
-          "The device to run on: host; sim, which runs work later; or cuda, where a second cache "
-          "on CUDA devices must have the same bytes after every operation")
+      .add_option("--device",
+                  words.device,
+                  "host; sim, which runs work later; or cuda, which must have the host's bytes at "
+                  "all times")
       ->type_name("NAME");
   command.add_flag(
       "--no-order-check", words.no_order_check, "With sim: look for no unordered accesses");
@@ -345,21 +343,6 @@ CLI::App const& chosen_command(CLI::App const& app) {
     refuse_extra(command, extras.front(), " after " + command.get_name());
   }
   return command;
-}
-
-void check_device(std::string const& device) {
-  std::vector<std::string> const known = {"host", "sim", "cuda"};
-  if (std::find(known.begin(), known.end(), device) == known.end()) {
-    throw InputError{"--device: unknown device '" + device + "'" +
-                     model::did_you_mean(device, known) + "; known: host, sim, cuda"};
-  }
-  if (device == "cuda") {
-    auto const count = cuda_device_count();
-    if (!count || *count == 0) {
-      throw EnvironmentError{"--device: there is no device 'cuda' here: " +
-                             (count ? "no device answers" : std::string{count.error().text})};
-    }
-  }
 }
 
 std::vector<std::string> flavor_names() {

@@ -2,11 +2,13 @@
 #include "tools/words.hpp"
 
 #include <algorithm>
+#include <holdfast/cuda.hpp>
 
 #include "fuzz/cuda_mutants.hpp"
 #include "fuzz/mutants.hpp"
 #include "models/geometry/nearest.hpp"
 #include "models/input_error.hpp"
+#include "tools/process.hpp"
 
 namespace holdfast::tools {
 
@@ -33,6 +35,21 @@ void check_known(std::string const& option,
       line += (&name == known.data() ? "; known: " : ", ") + name;
     }
     throw InputError{line};
+  }
+}
+
+void check_device(std::string const& device) {
+  std::vector<std::string> const known = {"host", "sim", "cuda"};
+  if (std::find(known.begin(), known.end(), device) == known.end()) {
+    throw InputError{"--device: unknown device '" + device + "'" +
+                     model::did_you_mean(device, known) + "; known: host, sim, cuda"};
+  }
+  if (device == "cuda") {
+    auto const count = cuda_device_count();
+    if (!count || *count == 0) {
+      throw EnvironmentError{"--device: there is no device 'cuda' here: " +
+                             (count ? "no device answers" : std::string{count.error().text})};
+    }
   }
 }
 

@@ -14,36 +14,6 @@
 namespace holdfast::model {
 namespace {
 
-/// Devices and freed memory of one thread: opening and allocating take longer than a program.
-struct Pool {
-  struct One {
-    std::unique_ptr<CudaDevice> device;
-    std::vector<Memory> spare;
-  };
-  std::vector<One> devices;
-
-  One& at(std::uint32_t index) {
-    auto const count = cuda_device_count();
-    if (!count || *count == 0) {
-      throw std::runtime_error("no CUDA device: " +
-                               (count ? "there is none" : describe(count.error())));
-    }
-    while (devices.size() <= index) {
-      auto device = make_cuda_device(static_cast<std::uint32_t>(devices.size()) % *count);
-      if (!device) {
-        throw std::runtime_error("no CUDA device: " + describe(device.error()));
-      }
-      devices.push_back({std::move(*device), {}});
-    }
-    return devices[index];
-  }
-};
-
-Pool& pool_of_thread() {
-  static thread_local Pool pool;
-  return pool;
-}
-
 Error off_the_tape(Kernel const& kernel) {
   return {.code = ErrorCode::kDeviceFailed,
           .text = "the shadow launched what the cache under test did not",
@@ -52,23 +22,59 @@ Error off_the_tape(Kernel const& kernel) {
 
 }  // namespace
 
-/// A CUDA device on which an engine's kernels are played from the tape.
+ShadowPool::~ShadowPool() {
+  for (One const& one : devices_) {
+    for (Memory const& memory : one.spare) {
+      one.device->free(memory);
+    }
+  }
+}
+
+ShadowPool::One& ShadowPool::at(std::uint32_t index) {
+  while (devices_.size() <= index) {
+    devices_.push_back({open_(static_cast<std::uint32_t>(devices_.size())), {}});
+  }
+  return devices_[index];
+}
+
+ShadowPool& cuda_pool_of_thread() {
+  static thread_local ShadowPool pool{[](std::uint32_t index) -> std::unique_ptr<Device> {
+    auto const count = cuda_device_count();
+    if (!count || *count == 0) {
+      throw std::runtime_error("no CUDA device: " +
+                               (count ? "there is none" : describe(count.error())));
+    }
+    auto device = make_cuda_device(index % *count);
+    if (!device) {
+      throw std::runtime_error("no CUDA device: " + describe(device.error()));
+    }
+    return std::move(*device);
+  }};
+  return pool;
+}
+
+/// A device on which an engine's kernels are played from the tape.
 class ShadowDevice final : public Device {
  public:
   /// `memory` of the index `place` in the ledger; all memory is pinned for an engine's scratch,
   /// which the host writes.
-  ShadowDevice(
-      std::uint32_t pool_index, std::uint32_t place, bool all_pinned, Tape& tape, Ledger& ledger)
-      : pool_index_{pool_index},
+  ShadowDevice(ShadowPool& pool,
+               std::uint32_t pool_index,
+               std::uint32_t place,
+               bool all_pinned,
+               Tape& tape,
+               Ledger& ledger)
+      : pool_{pool},
+        pool_index_{pool_index},
         place_{place},
         all_pinned_{all_pinned},
         tape_{tape},
         ledger_{ledger},
-        own_{*pool_of_thread().at(pool_index).device} {}
+        own_{*pool.at(pool_index).device} {}
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
     kind = all_pinned_ ? MemoryKind::kPinned : kind;
-    auto& spare = pool_of_thread().at(pool_index_).spare;
+    auto& spare = pool_.at(pool_index_).spare;
     auto const known = std::find_if(spare.begin(), spare.end(), [&](Memory const& memory) {
       return memory.bytes == bytes && memory.kind == kind;
     });
@@ -87,7 +93,7 @@ class ShadowDevice final : public Device {
   }
   void free(Memory memory) noexcept override {
     ledger_.remove(place_, memory);
-    pool_of_thread().at(pool_index_).spare.push_back(memory);
+    pool_.at(pool_index_).spare.push_back(memory);
   }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
     return own_.copy(segments, stream);
@@ -113,8 +119,7 @@ class ShadowDevice final : public Device {
         std::memcpy(to, piece.bytes.data(), piece.bytes.size());  // taken anew, nobody reads it yet
         continue;
       }
-      HOLDFAST_TRY(pool_of_thread()
-                       .at(piece.place.device)
+      HOLDFAST_TRY(pool_.at(piece.place.device)
                        .device->host_write(to, piece.bytes.data(), piece.bytes.size(), stream));
     }
     return {};
@@ -145,22 +150,26 @@ class ShadowDevice final : public Device {
   }
 
  private:
+  ShadowPool& pool_;
   std::uint32_t pool_index_;
   std::uint32_t place_;
   bool all_pinned_;
   Tape& tape_;
   Ledger& ledger_;
-  CudaDevice& own_;
+  Device& own_;
 };
 
-Shadow::Shadow(Layout const& layout, ModelShape const& shape, std::uint32_t devices)
+Shadow::Shadow(Layout const& layout,
+               ModelShape const& shape,
+               std::uint32_t devices,
+               ShadowPool& pool)
     : layout_{layout}, device_count_{devices}, host_{devices + 1}, own_{devices + 1} {
   std::vector<Device*> engine_devices;
   for (std::uint32_t i = 0; i < devices; ++i) {
-    devices_.push_back(std::make_unique<ShadowDevice>(i, i, false, tape_, own_));
+    devices_.push_back(std::make_unique<ShadowDevice>(pool, i, i, false, tape_, own_));
     engine_devices.push_back(devices_.back().get());
   }
-  scratch_ = std::make_unique<ShadowDevice>(0, devices, true, tape_, own_);
+  scratch_ = std::make_unique<ShadowDevice>(pool, 0, devices, true, tape_, own_);
   engine_ = std::make_unique<ToyEngine>(shape, *scratch_, engine_devices);
 }
 

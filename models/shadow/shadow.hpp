@@ -7,6 +7,7 @@
 // device's own work, from the same rows.
 #pragma once
 
+#include <functional>
 #include <holdfast/cuda.hpp>
 #include <memory>
 #include <string>
@@ -20,12 +21,37 @@ namespace holdfast::model {
 
 class ShadowDevice;
 
+/// Devices of shadows and memory that they gave back: opening and allocating take longer than a
+/// program. One thread at a time.
+class ShadowPool {
+ public:
+  struct One {
+    std::unique_ptr<Device> device;
+    std::vector<Memory> spare;
+  };
+
+  /// `open` makes a device when it is first needed; it may throw.
+  explicit ShadowPool(std::function<std::unique_ptr<Device>(std::uint32_t index)> open)
+      : open_{std::move(open)} {}
+  ShadowPool(ShadowPool const&) = delete;
+  ShadowPool& operator=(ShadowPool const&) = delete;
+  ~ShadowPool();
+  [[nodiscard]] One& at(std::uint32_t index);
+
+ private:
+  std::function<std::unique_ptr<Device>(std::uint32_t)> open_;
+  std::vector<One> devices_;
+};
+
+/// CUDA devices; where there are fewer than are asked for, they take turns. Throws
+/// std::runtime_error when there is none.
+[[nodiscard]] ShadowPool& cuda_pool_of_thread();
+
 /// The shadow of the caches of one geometry, one program after the other.
 class Shadow {
  public:
-  /// Opens a CUDA device for each of the cache's devices; where there are fewer, they take turns.
-  /// Throws std::runtime_error without any.
-  Shadow(Layout const& layout, ModelShape const& shape, std::uint32_t devices);
+  /// Takes a device of the pool for each of the cache's devices. The pool must outlive the shadow.
+  Shadow(Layout const& layout, ModelShape const& shape, std::uint32_t devices, ShadowPool& pool);
   ~Shadow();
   Shadow(Shadow const&) = delete;
   Shadow& operator=(Shadow const&) = delete;
