@@ -396,7 +396,7 @@ RunOptions read_run(CLI::App const& command, Words const& words) {
         static_cast<std::uint32_t>(read_count("--threads", words.threads, kMostThreads));
   }
   if (was_given(command, "--device")) {
-    check_device(words.device);
+    check_device(words.device, "run");
     options.device = words.device;
   }
   if (options.flavor) {
@@ -421,11 +421,7 @@ ReplayOptions read_replay(CLI::App const& command, Words const& words) {
     throw InputError{"replay needs a trace file or a folder of them"};
   }
   if (was_given(command, "--device")) {
-    if (words.device == "sim") {
-      throw InputError{
-          "--device: replay runs on simulated devices where a trace says so, with a seed"};
-    }
-    check_device(words.device);
+    check_device(words.device, "replay");
     options.device = words.device;
   }
   if (options.promote && options.paths.size() != 1) {
@@ -540,12 +536,7 @@ MutantsOptions read_mutants(CLI::App const& command, Words const& words) {
     check_mutant("--only", name);
   }
   if (was_given(command, "--device")) {
-    if (words.device == "cuda") {
-      throw InputError{
-          "--device: mutants are tried on CUDA devices one by one: run --device cuda --mutant "
-          "NAME"};
-    }
-    check_device(words.device);
+    check_device(words.device, "mutants");
     options.device = words.device;
   }
   return options;

@@ -38,11 +38,19 @@ void check_known(std::string const& option,
   }
 }
 
-void check_device(std::string const& device) {
+void check_device(std::string const& device, std::string_view command) {
   std::vector<std::string> const known = {"host", "sim", "cuda"};
   if (std::find(known.begin(), known.end(), device) == known.end()) {
     throw InputError{"--device: unknown device '" + device + "'" +
                      model::did_you_mean(device, known) + "; known: host, sim, cuda"};
+  }
+  if (device == "sim" && command == "replay") {
+    throw InputError{
+        "--device: replay runs on simulated devices where a trace says so, with a seed"};
+  }
+  if (device == "cuda" && command == "mutants") {
+    throw InputError{
+        "--device: mutants are tried on CUDA devices one by one: run --device cuda --mutant NAME"};
   }
   if (device == "cuda") {
     auto const count = cuda_device_count();

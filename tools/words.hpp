@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::tools {
@@ -24,8 +25,9 @@ void check_known(std::string const& option,
                  std::string const& word,
                  std::vector<std::string> const& known);
 
-/// Throws InputError for a device that is not known, EnvironmentError for one that is not there.
-void check_device(std::string const& device);
+/// Throws InputError for a device that is not known, or not to the command, and EnvironmentError for one
+/// that is not there.
+void check_device(std::string const& device, std::string_view command);
 
 /// Throws InputError for a mutant that does not exist.
 void check_mutant(std::string const& option, std::string const& name);
