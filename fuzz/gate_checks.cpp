@@ -27,7 +27,8 @@ std::string failure_of(Runner& runner, std::span<model::AnyOp const> ops) {
 }
 
 std::string trace_failure(GateTrace const& trace) {
-  Runner runner{trace.geometry, {.keep_log = true, .deep_every = 1, .device = trace.device}};
+  Runner runner{trace.geometry,
+                {.keep_log = true, .deep_every = 1, .watch_one_in = 1, .device = trace.device}};
   std::string failure = failure_of(runner, trace.ops);
   if (failure.empty() && runner.ops().size() != trace.ops.size()) {
     failure = fmt::format("{} of {} operations could not run",

@@ -28,7 +28,8 @@ using model::AnyOp;
 using model::Geometry;
 
 RunnerOptions options_of(MinimizePlan const& plan, std::uint32_t deep_every) {
-  RunnerOptions options{.compare = plan.compare, .deep_every = deep_every, .device = plan.device};
+  RunnerOptions options{
+      .compare = plan.compare, .deep_every = deep_every, .watch_one_in = 1, .device = plan.device};
   if (plan.on_operation) {
     options.on_step = [&plan](std::uint32_t, AnyOp const& op, auto const&, auto const&) {
       plan.on_operation(op);

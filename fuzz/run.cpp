@@ -159,7 +159,8 @@ FailedProgram explain_failure(model::Geometry const& geometry,
                               std::vector<model::AnyOp> const& ops,
                               bool compare,
                               model::DeviceChoice device) {
-  Runner runner{geometry, {.compare = compare, .keep_log = true, .device = device}};
+  Runner runner{geometry,
+                {.compare = compare, .keep_log = true, .watch_one_in = 1, .device = device}};
   ProgramResult const result = runner.run_ops(ops);
   FailedProgram failed;
   if (result.failure) {

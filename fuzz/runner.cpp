@@ -126,7 +126,7 @@ ProgramResult Runner::run_seed(std::uint64_t seed, Generator const& generator) {
     op = generator.next(source, model_, last);
     return true;
   };
-  return run(next, seed);
+  return run(next, seed, model::mix(seed, 0x7761746368U) % options_.watch_one_in == 0);
 }
 
 ProgramResult Runner::run_ops(std::span<AnyOp const> ops) {
@@ -140,10 +140,11 @@ ProgramResult Runner::run_ops(std::span<AnyOp const> ops) {
     }
     return false;
   };
-  return run(next, options_.device.seed);
+  return run(next);
 }
 
-ProgramResult Runner::run(NextOp const& next, std::uint64_t sim_seed) {
+ProgramResult Runner::run(NextOp const& next, std::uint64_t sim_seed, bool watched) {
+  is_watched_ = watched;
   ProgramResult result;
   result.counts.programs = 1;
   start(sim_seed);
@@ -182,6 +183,7 @@ void Runner::start(std::uint64_t sim_seed) {
   ops_.clear();
   points_.start();
   is_at_end_ = false;
+  recorder_.watch(is_watched_);
   system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, devices_, *engine_);
   system_->read_prompts_of(model_);
   if (shadow_) {
@@ -517,6 +519,7 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
   if (is_alone_) {
     check.rank_devices = rank_devices_;
   }
+  look_for_undeclared(check, deep_due);
   if (subject_count_ == 0) {
     check.places = places_;
     check.poison_reads = recorder_.poison_reads();
@@ -544,9 +547,17 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
               .snapshot = check.snapshot,
               .entry = check.entry,
               .sim = check.sim,
+              .undeclared = check.undeclared,
               .settled = check.settled};
     note_touched(own, subject.position);
     evaluate(own, true, deep_due && i + 1 == subject_count_, result);
+  }
+}
+
+void Runner::look_for_undeclared(Check& check, bool deep_due) {
+  if (is_watched_ && (deep_due || options_.watch_one_in == 1)) {
+    auto const found = recorder_.undeclared();
+    check.undeclared = found ? found->base : nullptr;
   }
 }
 

@@ -29,6 +29,9 @@ struct RunnerOptions {
   bool compare = true;    ///< compare the answers of library and model
   bool keep_log = false;  ///< note who wrote and removed each token, for reports
   std::uint32_t deep_every = 32;
+  /// One in so many programs of run_seed() is watched for writes that nobody declares, when deep
+  /// checks are due. 1: every program is, run_ops() too, after each operation.
+  std::uint32_t watch_one_in = 16;
   model::DeviceChoice device;  ///< its seed is for run_ops(); run_seed() has one for each program
   model::ShadowPool* shadow_pool = nullptr;  ///< devices of the shadow; none: CUDA devices
   bool check_order = true;  ///< on simulated devices, look for accesses that nothing orders
@@ -92,7 +95,9 @@ class Runner {
   /// Runs given operations; one whose precondition does not hold is skipped.
   ProgramResult run_ops(std::span<model::AnyOp const> ops);
   /// Runs the operations that `next` says; their preconditions must hold.
-  ProgramResult run(NextOp const& next) { return run(next, options_.device.seed); }
+  ProgramResult run(NextOp const& next) {
+    return run(next, options_.device.seed, options_.watch_one_in == 1);
+  }
   /// The operations of the last program, up to and with a failing one.
   [[nodiscard]] std::vector<model::AnyOp> const& ops() const noexcept { return ops_; }
   [[nodiscard]] model::Geometry const& geometry() const noexcept { return geometry_; }
@@ -111,9 +116,10 @@ class Runner {
     std::vector<invariant::Place> places;
   };
 
-  ProgramResult run(NextOp const& next, std::uint64_t sim_seed);
+  ProgramResult run(NextOp const& next, std::uint64_t sim_seed, bool watched);
   void run_guarded(NextOp const& next, ProgramResult& result);
   void start(std::uint64_t sim_seed);
+  void look_for_undeclared(invariant::Check& check, bool deep_due);
   void bind_planes();
   void step(model::AnyOp const& op, std::uint32_t index, ProgramResult& result);
   void note_before(invariant::Check const& check, Subject& subject) const;
@@ -150,7 +156,7 @@ class Runner {
   std::vector<std::unique_ptr<model::SimDevice>> sim_devices_;
   std::uint32_t settle_one_in_ = 1;  // operations after which the host waits for everything
   model::Source settle_source_{0};
-  model::FreeStorage free_;
+  model::FreeStorage free_{recorder_};
   std::unique_ptr<model::Shadow> shadow_;  // on CUDA devices
   std::unique_ptr<model::ToyEngine> engine_;
   std::unique_ptr<model::HoldfastSystem> system_;
@@ -160,6 +166,7 @@ class Runner {
   bool is_alone_ = true;  // nothing else is pending, so that the operation's work is its own
   bool settles_ = true;   // after this operation the host waits for everything
   bool is_at_end_ = false;
+  bool is_watched_ = false;  // the program is, for undeclared writes
   TransitionWatch transitions_;
   PointWatch points_;
   std::vector<invariant::Place> places_;

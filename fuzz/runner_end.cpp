@@ -20,6 +20,7 @@ void Runner::finish(ProgramResult& result) {
   check.op = &ops_.back();
   check.op_index = static_cast<std::uint32_t>(ops_.size() - 1);
   check.sim = world_.get();
+  look_for_undeclared(check, true);
   evaluate(check, false, true, result);
   if (report_.is_clean()) {
     digest_visible(result);

@@ -160,11 +160,12 @@ Story tell_story(model::Geometry const& geometry,
                  bool compare) {
   Story story{.geometry = model::label(geometry), .device = model::text_of(device)};
   Teller teller{story};
-  Runner runner{
-      geometry,
-      {.compare = compare, .keep_log = true, .device = device, .on_look = [&](Check const& check) {
-         teller.look(check);
-       }}};
+  Runner runner{geometry,
+                {.compare = compare,
+                 .keep_log = true,
+                 .watch_one_in = 1,
+                 .device = device,
+                 .on_look = [&](Check const& check) { teller.look(check); }}};
   ProgramResult const result = runner.run_ops(ops);
   for (std::size_t i = story.moments.size(); i < runner.ops().size(); ++i) {
     // The library stopped in the middle of it.

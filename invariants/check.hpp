@@ -117,8 +117,9 @@ struct Check {
   std::optional<model::EntryName> entry;        // the operation's prefix entry, if it is alive
   std::uint32_t touched_first = 0;              // committed rows that the operation touched
   std::uint32_t touched_last = 0;
-  model::SimWorld const* sim = nullptr;  // of simulated devices
-  bool settled = true;                   // no work is pending, so that memory is what it will be
+  model::SimWorld const* sim = nullptr;   // of simulated devices
+  std::byte const* undeclared = nullptr;  // that was written, though nobody declared to
+  bool settled = true;                    // no work is pending, so that memory is what it will be
   bool touched = false;  // the subject is live, at rest, and was changed by the operation
   bool drained = false;  // the program is over and every handle is gone
 

@@ -24,6 +24,7 @@
   X(kOnce)                     \
   X(kRanks)                    \
   X(kLive)                     \
+  X(kDeclared)                 \
   X(kOrder)                    \
   X(kPublish)
 

@@ -70,8 +70,12 @@ struct Run {
   std::vector<model::AnyOp> ops;  // up to the failing one
 };
 
-Run run(model::Geometry const& geometry, std::vector<model::AnyOp> const& ops, bool compare) {
-  fuzz::Runner runner{geometry, {.compare = compare}};
+Run run(model::Geometry const& geometry,
+        std::vector<model::AnyOp> const& ops,
+        std::string const& device,
+        bool compare) {
+  fuzz::Runner runner{
+      geometry, {.compare = compare, .watch_one_in = 1, .device = model::device_from(device)}};
   Run done{.failure = runner.run_ops(ops).failure, .ops = {}};
   done.ops = runner.ops();
   return done;
@@ -134,7 +138,7 @@ Run failing_run(ReplayOptions const& options,
                 model::Geometry const& geometry) {
   // Where the table of mutants expects invariants, these alone must see it.
   bool const compare = !options.mutant || expected_killers(*options.mutant).empty();
-  Run failing = run(geometry, loaded.trace.ops, compare && options.compare);
+  Run failing = run(geometry, loaded.trace.ops, loaded.trace.device, compare && options.compare);
   if (!failing.failure) {
     throw InputError{loaded.path + ": all holds" +
                      (options.mutant ? " with " + *options.mutant + " too" : "") +
@@ -144,7 +148,7 @@ Run failing_run(ReplayOptions const& options,
   }
   if (options.mutant) {
     fuzz::select_mutant("none");
-    Run const whole = run(geometry, failing.ops, true);
+    Run const whole = run(geometry, failing.ops, loaded.trace.device, true);
     fuzz::select_mutant(*options.mutant);
     if (whole.failure) {
       throw InputError{loaded.path + ": fails without " + *options.mutant +
@@ -199,6 +203,7 @@ std::string promote(ReplayOptions const& options, LoadedTrace const& loaded) {
   check_unique(corpus, file);
   model::Trace trace{.comments = {fmt::format(" {}. Holds: {}.", row.line, fmt::join(holds, " "))},
                      .geometry = geometry.name,
+                     .device = loaded.trace.device,
                      .ops = failing.ops};
   if (trace.comments.front().size() >= kLongestLine) {
     throw InputError{fmt::format("--row: the line '#{}' is longer than {} characters",

@@ -99,6 +99,7 @@ Replayed replay(LoadedTrace const& loaded, ReplayOptions const& options) {
       loaded.geometry,
       {.compare = options.compare,
        .keep_log = true,
+       .watch_one_in = 1,
        .device = model::device_from(options.device.value_or(loaded.trace.device)),
        .on_step = [&](std::uint32_t, model::AnyOp const&, auto const& want, auto const& got) {
          follower->step(want, got);

@@ -27,6 +27,8 @@ struct FreeCounts {
 /// The free storage of one cache, by plane.
 class FreeStorage {
  public:
+  explicit FreeStorage(Recorder& recorder) noexcept : recorder_{recorder} {}
+
   /// Looks at a new cache, whose memory is all poison.
   void start(Inspection const& inspection) {
     planes_.resize(inspection.plane_count());
@@ -64,7 +66,7 @@ class FreeStorage {
   void poison(std::uint32_t plane, std::uint32_t page) {
     Plane const& known = planes_[plane];
     for (std::byte const* const base : known.bases) {
-      Recorder::poison(base + page * known.page_bytes, known.page_bytes);
+      recorder_.poison(base + page * known.page_bytes, known.page_bytes);
       if (on_poison_) {
         on_poison_(base + page * known.page_bytes, known.page_bytes);
       }
@@ -110,6 +112,7 @@ class FreeStorage {
                       .chunks = inspection.chunks_free(plane)};
   }
 
+  Recorder& recorder_;
   std::vector<Plane> planes_;
   std::vector<FreeCounts> counts_;
   std::function<void(std::byte const*, std::uint64_t)> on_poison_;

@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "models/recorder/write_watch.hpp"
+
 namespace holdfast::model {
 
 /// Byte that memory is filled with until it is written; four of them are a NaN.
@@ -25,12 +27,6 @@ inline constexpr int kPoisonByte = 0xFF;
   std::memcpy(&value, word, sizeof value);
   return value == UINT32_MAX;
 }
-
-/// Bytes of a device.
-struct ByteRange {
-  std::byte const* base = nullptr;
-  std::uint64_t bytes = 0;
-};
 
 /// Wraps any device whose memory the host can touch.
 class Recorder final : public Device, private AccessSink {
@@ -56,9 +52,20 @@ class Recorder final : public Device, private AccessSink {
     poison_reads_.clear();
   }
   /// Marks memory that this device handed out as not written.
-  static void poison(std::byte const* base, std::uint64_t bytes) noexcept {
+  void poison(std::byte const* base, std::uint64_t bytes) {
     std::memset(const_cast<std::byte*>(base), kPoisonByte, bytes);
+    if (is_watching_) {
+      watch_.note({base, bytes});
+    }
   }
+  /// Whether device memory that is handed out from now on is watched for writes that nobody
+  /// declares. Forgets what was watched before.
+  void watch(bool on) {
+    is_watching_ = on;
+    watch_.clear();
+  }
+  /// The first byte of watched memory that was written since the last look without being declared.
+  [[nodiscard]] std::optional<ByteRange> undeclared() { return watch_.look(); }
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
     for (std::size_t i = 0; i < spare_.size(); ++i) {
@@ -72,7 +79,10 @@ class Recorder final : public Device, private AccessSink {
     auto memory = inner_->allocate(bytes, kind);
     return memory ? hand_out(*memory) : Result<Memory>{memory.error()};
   }
-  void free(Memory memory) noexcept override { spare_.push_back(memory); }
+  void free(Memory memory) noexcept override {
+    watch_.remove(memory);
+    spare_.push_back(memory);
+  }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
     for (CopySegment const& segment : segments) {
       write(segment.destination, segment.bytes);
@@ -134,10 +144,16 @@ class Recorder final : public Device, private AccessSink {
   }
   void write(void const* base, std::uint64_t bytes) noexcept override {
     ranges_.push_back({static_cast<std::byte const*>(base), bytes});
+    if (is_watching_) {
+      watch_.note(ranges_.back());
+    }
   }
   Memory hand_out(Memory memory) noexcept {
     if (memory.kind == MemoryKind::kDevice) {
       poison(memory.base, memory.bytes);
+      if (is_watching_) {
+        watch_.add(memory);
+      }
     }
     return memory;
   }
@@ -147,6 +163,8 @@ class Recorder final : public Device, private AccessSink {
   std::vector<ByteRange> poison_reads_;
   std::size_t launch_first_ = 0;  // in ranges_, of the last launch
   std::vector<Memory> spare_;
+  WriteWatch watch_;
+  bool is_watching_ = false;
 };
 
 }  // namespace holdfast::model

@@ -246,9 +246,9 @@ TEST(Trace, HeadersAreRefusedWithTheirPlace) {
   EXPECT_EQ(refusal("holdfast-trace 1\n"), "x:1:1: the trace has no operation");
   EXPECT_EQ(refusal(kHeader), "x:3:1: the trace has no operation");
   std::string const device = refusal("holdfast-trace 1\ngeometry tiny\ndevice abacus\n");
-  EXPECT_EQ(device, "x:3:8: device 'abacus' is not known; known: host, sim SEED");
+  EXPECT_EQ(device, "x:3:8: device 'abacus' is not known; known: host, sim SEED, cuda");
   EXPECT_EQ(refusal("holdfast-trace 1\ngeometry tiny\ndevice sim x1\n"),
-            "x:3:8: device 'sim x1' is not known; known: host, sim SEED");
+            "x:3:8: device 'sim x1' is not known; known: host, sim SEED, cuda");
 }
 
 TEST(Trace, OperationsAreRefusedWithTheirPlace) {

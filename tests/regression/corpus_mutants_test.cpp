@@ -43,8 +43,9 @@ TEST_P(MutantTrace, FailsWithItsMutantAlone) {
   std::string const mutant = row_comment(trace).mutant;
   std::vector<std::string> const killers = killers_of(mutant);
   ASSERT_TRUE(fuzz::select_mutant(mutant)) << mutant;
-  fuzz::Runner runner{model::geometry_from_reference(trace.geometry),
-                      {.compare = killers.empty(), .device = model::device_from(trace.device)}};
+  fuzz::Runner runner{
+      model::geometry_from_reference(trace.geometry),
+      {.compare = killers.empty(), .watch_one_in = 1, .device = model::device_from(trace.device)}};
   fuzz::ProgramResult const broken = runner.run_ops(trace.ops);
   ASSERT_TRUE(broken.failure) << mutant << " does not show";
   bool const expected =

@@ -74,6 +74,13 @@ void update_mirror(StepParameters const& parameters, MirrorUpdate const& update)
   for (std::uint32_t column = 0; column < update.write_count; ++column) {
     record.write_slot[column] = parameters.columns[update.first_column + column];
   }
+  if (HOLDFAST_MUTANT(kUndeclaredWrite)) {
+    std::size_t const behind =
+        offsetof(SequenceMirror, write_slot) + update.write_count * sizeof(std::uint32_t);
+    if (behind < parameters.record_bytes) {
+      record.write_slot[update.write_count] = 0;
+    }
+  }
 }
 
 void run_on_host(void const* raw) noexcept {
