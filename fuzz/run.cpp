@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -41,10 +42,13 @@ struct Shared {
   Clock::time_point start = Clock::now();
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> first_failed{kNone};
+  std::atomic<bool> is_broken{false};
   std::mutex mutex;
-  Counts counts;               // under mutex
-  std::uint64_t digest = 0;    // under mutex
-  double next_progress = 0.5;  // under mutex
+  Counts counts;                        // under mutex
+  std::uint64_t digest = 0;             // under mutex
+  double next_progress = 0.5;           // under mutex
+  std::optional<FailedProgram> lost{};  // under mutex; the first that failed on CUDA devices
+  std::exception_ptr error{};           // under mutex
 };
 
 bool is_over(Shared const& shared) {
@@ -62,6 +66,36 @@ void merge(Shared& shared, Counts& counts, std::uint64_t& digest) {
     shared.next_progress = now + 0.5;
     shared.plan.on_progress(shared.counts, now);
   }
+}
+
+/// What a failed program says of itself.
+FailedProgram failed_program(model::Geometry const& geometry,
+                             Failure const& failure,
+                             std::vector<model::AnyOp> const& ops,
+                             model::DeviceChoice const& device) {
+  FailedProgram failed{.geometry = model::label(geometry), .failure = failure};
+  failed.trace.geometry = model::geometry_reference(geometry);
+  failed.trace.device = model::text_of(device);
+  failed.trace.ops = ops;
+  return failed;
+}
+
+/// On CUDA devices the first failure in time stands: when it ended the devices' context, nothing runs
+/// again in this process, and all that fails later fails of that.
+void keep_failed(Shared& shared,
+                 SwarmProgram const& program,
+                 std::uint64_t index,
+                 Failure const& failure,
+                 std::vector<model::AnyOp> const& ops) {
+  std::scoped_lock const lock{shared.mutex};
+  if (shared.lost) {
+    return;
+  }
+  shared.lost =
+      failed_program(shared.swarm.settings()[program.setting], failure, ops, {.is_cuda = true});
+  shared.lost->index = index;
+  shared.lost->seed = program.seed;
+  shared.lost->flavor = program.flavor;
 }
 
 void work(Shared& shared) {
@@ -87,7 +121,9 @@ void work(Shared& shared) {
   std::uint64_t digest = 0;
   for (std::uint32_t done = 1;; ++done) {
     std::uint64_t const index = shared.next.fetch_add(1);
-    if (index >= shared.programs || index > shared.first_failed.load()) {
+    std::uint64_t const failed = shared.first_failed.load();
+    if (index >= shared.programs || index > failed || shared.is_broken ||
+        (shared.plan.cuda && failed != kNone)) {
       break;
     }
     program = shared.swarm.program(index);
@@ -95,6 +131,9 @@ void work(Shared& shared) {
     counts.add(result.counts);
     digest += model::mix(index, result.digest);
     coverage.note_program();
+    if (result.failure && shared.plan.cuda) {
+      keep_failed(shared, program, index, *result.failure, runner->runner(program).ops());
+    }
     if (result.failure) {
       std::uint64_t known = shared.first_failed.load();
       while (index < known && !shared.first_failed.compare_exchange_weak(known, index)) {
@@ -111,6 +150,17 @@ void work(Shared& shared) {
   if (shared.plan.coverage != nullptr) {
     std::scoped_lock const lock{shared.mutex};
     shared.plan.coverage->add(coverage);
+  }
+}
+
+/// Errors of any thread are told when all have ended.
+void work_guarded(Shared& shared) {
+  try {
+    work(shared);
+  } catch (...) {
+    std::scoped_lock const lock{shared.mutex};
+    shared.error = std::current_exception();
+    shared.is_broken = true;  // nobody begins another program
   }
 }
 
@@ -135,13 +185,18 @@ RunResult run_many(RunPlan const& plan) {
   Shared shared{.plan = plan, .swarm = swarm, .programs = programs_for(plan)};
   std::vector<std::jthread> threads;
   for (std::uint32_t i = 1; i < plan.threads; ++i) {
-    threads.emplace_back([&] { work(shared); });
+    threads.emplace_back([&] { work_guarded(shared); });
   }
-  work(shared);
+  work_guarded(shared);
   threads.clear();
+  if (shared.error && !shared.lost) {
+    std::rethrow_exception(shared.error);
+  }
   RunResult result{
       .counts = shared.counts, .digest = shared.digest, .seconds = seconds_since(shared.start)};
-  if (std::uint64_t const index = shared.first_failed.load(); index != kNone) {
+  if (shared.lost) {
+    result.failed = std::move(shared.lost);
+  } else if (std::uint64_t const index = shared.first_failed.load(); index != kNone) {
     result.failed = report_failed(plan, swarm, index);
   }
   return result;
@@ -162,15 +217,7 @@ FailedProgram explain_failure(model::Geometry const& geometry,
   Runner runner{geometry,
                 {.compare = compare, .keep_log = true, .watch_one_in = 1, .device = device}};
   ProgramResult const result = runner.run_ops(ops);
-  FailedProgram failed;
-  if (result.failure) {
-    failed.failure = *result.failure;
-  }
-  failed.geometry = model::label(geometry);
-  failed.trace.geometry = model::geometry_reference(geometry);
-  failed.trace.device = model::text_of(device);
-  failed.trace.ops = runner.ops();
-  return failed;
+  return failed_program(geometry, result.failure.value_or(Failure{}), runner.ops(), device);
 }
 
 std::string describe_failure(Failure const& failure, std::vector<model::AnyOp> const& ops) {
