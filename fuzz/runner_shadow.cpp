@@ -30,11 +30,13 @@ Device& Runner::add_shadow(std::vector<Device*>& engine_devices) {
 
 /// The CUDA devices must have answered the same, and have the same bytes everywhere.
 void Runner::compare_shadow(invariant::Check const& check, model::Observation const& answer) {
-  std::string difference = answer == check.got
-                               ? shadow_->difference(check.inspection)
-                               : std::string{model::name_of(*check.op)} + " answered " +
-                                     text_of(answer) + " on CUDA devices, and " +
-                                     text_of(check.got) + " on the host";
+  std::string difference = shadow_->error();
+  if (difference.empty()) {
+    difference = answer == check.got
+                     ? shadow_->difference(check.inspection)
+                     : std::string{model::name_of(*check.op)} + " answered " + text_of(answer) +
+                           " on CUDA devices, and " + text_of(check.got) + " on the host";
+  }
   if (!difference.empty()) {
     report_.add({.id = "CUDA", .text = std::move(difference)});
   }

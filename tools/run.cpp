@@ -53,6 +53,9 @@ std::string run_command(RunOptions const& options, std::vector<std::string> cons
   if (options.device != "host") {
     words.insert(words.end(), {"--device", options.device});
   }
+  if (options.device == "cuda") {
+    words.insert(words.end(), {"--threads", "1"});
+  }
   append_judging(words, options.mutant, options.compare);
   return command_of(words);
 }
@@ -154,6 +157,12 @@ std::string failure_text(Done const& done) {
     text += "the program failed once, and held when it was run again\n";
   } else {
     text += fuzz::describe_failure(failed.failure, failed.trace.ops);
+  }
+  if (done.options.device == "cuda" && done.options.threads > 1) {
+    text +=
+        "threads share the context of a CUDA device: when it was lost, another program may have "
+        "done "
+        "it, and --threads 1 says which\n";
   }
   if (done.saved) {
     text += "saved as " + *done.saved + "\n" + minimize_with(minimize_command(done.options));

@@ -96,14 +96,14 @@ class ShadowDevice final : public Device {
     pool_.at(pool_index_).spare.push_back(memory);
   }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
-    return own_.copy(segments, stream);
+    return noted(own_.copy(segments, stream));
   }
   Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
-    return own_.fill(segments, stream);
+    return noted(own_.fill(segments, stream));
   }
   Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
     if (is_of_library(kernel)) {
-      return own_.launch(kernel, parameters, stream);
+      return noted(own_.launch(kernel, parameters, stream));
     }
     auto const pieces = tape_.next(kernel);
     if (!pieces) {
@@ -124,23 +124,28 @@ class ShadowDevice final : public Device {
     }
     return {};
   }
-  Result<Event> record(Stream stream) noexcept override { return own_.record(stream); }
-  Status wait(Stream stream, Event event) noexcept override { return own_.wait(stream, event); }
-  Result<bool> is_done(Event event) noexcept override { return own_.is_done(event); }
-  Status await(Event event) noexcept override { return own_.await(event); }
-  Status synchronize(Stream stream) noexcept override { return own_.synchronize(stream); }
+  Result<Event> record(Stream stream) noexcept override { return noted(own_.record(stream)); }
+  Status wait(Stream stream, Event event) noexcept override {
+    return noted(own_.wait(stream, event));
+  }
+  Result<bool> is_done(Event event) noexcept override { return noted(own_.is_done(event)); }
+  Status await(Event event) noexcept override { return noted(own_.await(event)); }
+  Status synchronize(Stream stream) noexcept override { return noted(own_.synchronize(stream)); }
   Status host_read(void* destination,
                    std::byte const* source,
                    std::uint64_t bytes,
                    Stream stream) noexcept override {
-    return own_.host_read(destination, source, bytes, stream);
+    return noted(own_.host_read(destination, source, bytes, stream));
   }
   Status host_write(std::byte* destination,
                     void const* source,
                     std::uint64_t bytes,
                     Stream stream) noexcept override {
-    return own_.host_write(destination, source, bytes, stream);
+    return noted(own_.host_write(destination, source, bytes, stream));
   }
+
+  /// What the device said when it failed first; empty when it never did.
+  [[nodiscard]] std::string const& error() const noexcept { return error_; }
 
   [[nodiscard]] Status poison(std::byte* base, std::uint64_t bytes) noexcept {
     FillSegment const fill{
@@ -150,6 +155,14 @@ class ShadowDevice final : public Device {
   }
 
  private:
+  template <typename T>
+  Result<T> noted(Result<T> result) {
+    if (!result && error_.empty()) {
+      error_ = describe(result.error());
+    }
+    return result;
+  }
+
   ShadowPool& pool_;
   std::uint32_t pool_index_;
   std::uint32_t place_;
@@ -157,6 +170,7 @@ class ShadowDevice final : public Device {
   Tape& tape_;
   Ledger& ledger_;
   Device& own_;
+  std::string error_;
 };
 
 Shadow::Shadow(Layout const& layout,
@@ -210,6 +224,15 @@ void Shadow::settle() {
     }
   }
   engine_->settle();
+}
+
+std::string Shadow::error() const {
+  for (auto const& device : devices_) {
+    if (!device->error().empty()) {
+      return device->error();
+    }
+  }
+  return "";
 }
 
 std::string Shadow::difference(Inspection const& inspection) {

@@ -64,6 +64,8 @@ class Shadow {
   void start(Model const& model);
   /// Does what the cache under test has just done. Its answer must be the same.
   [[nodiscard]] Observation run(AnyOp const& op);
+  /// What a device said when it failed; empty when none did.
+  [[nodiscard]] std::string error() const;
   /// Waits for the devices and compares. Says the first byte that differs; empty when none does.
   [[nodiscard]] std::string difference(Inspection const& inspection);
   /// Memory of the cache under test was filled with the poison byte.

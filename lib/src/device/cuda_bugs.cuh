@@ -16,6 +16,7 @@ enum class Bug : std::uint32_t {
   kEntryStale,
   kLengthStale,
   kLastRunLost,
+  kWildWrite,
   kWrongPage,
   kRoundedDown,
   kKeyAcrossLap,
@@ -40,6 +41,7 @@ class Bugs {
               : HOLDFAST_MUTANT(kCudaEntryStale)  ? Bug::kEntryStale
               : HOLDFAST_MUTANT(kCudaLengthStale) ? Bug::kLengthStale
               : HOLDFAST_MUTANT(kCudaLastRunLost) ? Bug::kLastRunLost
+              : HOLDFAST_MUTANT(kCudaWildWrite)   ? Bug::kWildWrite
                                                   : Bug::kNone};
 }
 /// Of the row kernels.

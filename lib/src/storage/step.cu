@@ -121,6 +121,9 @@ class PinnedLists {
 
 template <typename Lists>
 __device__ void move_pages(Head const& head, Lists const& lists) noexcept {
+  if (head.bugs.has(device::Bug::kWildWrite) && head.copies != 0) {
+    *reinterpret_cast<std::uint32_t volatile*>(std::uintptr_t{64}) = 1;
+  }
   std::uint32_t before = 0;
   device::for_own_tasks(&before, tasks_of(head.cleared_bytes), [&](std::uint32_t task) {
     std::uint64_t const at = std::uint64_t{task} * kTaskBytes;
