@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <holdfast/cuda.hpp>
 #include <regex>
 #include <string>
 #include <vector>
