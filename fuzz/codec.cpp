@@ -105,6 +105,9 @@ struct FieldCodec {
   void operator()(char const* /*name*/, model::Damage& value) const {
     choose(value, model::kDamageCount);
   }
+  void operator()(char const* /*name*/, model::FaultKind& value) const {
+    choose(value, model::kFaultKindCount);
+  }
   template <typename T>
   void operator()(char const* name, T& value, T const& /*fallback*/) const {
     (*this)(name, value);

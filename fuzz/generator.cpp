@@ -2,6 +2,7 @@
 // The generator's dispatch over the operation list.
 #include "fuzz/generator.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace holdfast::fuzz {
@@ -27,6 +28,14 @@ constexpr std::array<GenerateFunction, AllOps::kCount> make_table(
 
 constexpr auto kGenerators =
     make_table(std::make_integer_sequence<std::uint32_t, AllOps::kCount>{});
+
+template <typename Op>
+constexpr std::uint32_t index_of() noexcept {
+  return static_cast<std::uint32_t>(AnyOp{Op{}}.index());
+}
+
+constexpr std::uint32_t kFault = index_of<model::FaultOp>();
+constexpr std::uint32_t kHeal = index_of<model::HealOp>();
 
 bool holds(AnyOp const& op, model::Model const& model) {
   return std::visit([&](auto const& known) { return known.precondition(model); }, op);
@@ -62,6 +71,7 @@ void note_names(AnyOp& op, model::LastNames& last) {
 Generator::Generator(model::OperationMix const& mix) : habits_{.mean_rows = mix.mean_rows} {
   if (mix.weights.empty()) {
     weights_.fill(1);
+    weights_[kFault] = weights_[kHeal] = 0;  // only where faults are asked for
   }
   for (auto const& [name, weight] : mix.weights) {
     std::uint32_t index = 0;
@@ -79,6 +89,16 @@ Generator::Generator(model::OperationMix const& mix) : habits_{.mean_rows = mix.
 Generator::Generator(Weights const& weights, model::Habits const& habits) noexcept
     : weights_{weights}, habits_{habits} {
   std::partial_sum(weights_.begin(), weights_.end(), upto_.begin());
+}
+
+Generator Generator::with_faults() const noexcept {
+  constexpr std::uint32_t kRate = 12;  // operations between two faults
+  Weights weights = weights_;
+  std::uint32_t const share = std::max(upto_.back() / kRate, 1U);
+  weights[kFault] = share;
+  weights[kHeal] = std::max(share / 2, 1U);
+  weights[index_of<model::ReloadOp>()] *= 4;  // no operation has as many calls
+  return {weights, habits_};
 }
 
 AnyOp Generator::next(model::Source& source,

@@ -31,6 +31,8 @@ class Generator {
     model::LastNames last;
     return next(source, model, last);
   }
+  /// The same, with device calls that fail in between.
+  [[nodiscard]] Generator with_faults() const noexcept;
   [[nodiscard]] Weights const& weights() const noexcept { return weights_; }
   [[nodiscard]] model::Habits const& habits() const noexcept { return habits_; }
 

@@ -17,6 +17,7 @@ struct MutantInfo {
   char const* case_row;  ///< the public report that it stands for, "" when none
   char const* killers;   ///< ids of invariants, one of which must report it, separated by spaces
   bool needs_streams = false;  ///< shows only where work of several streams runs later
+  bool needs_faults = false;   ///< shows only where device calls fail
 };
 
 /// All mutants, in the order of mutants.def.

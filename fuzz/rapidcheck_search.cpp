@@ -56,6 +56,7 @@ struct FieldGens {
   rc::Gen<std::uint32_t> name = any_of<std::uint32_t>(kNames);
   rc::Gen<std::uint32_t> mode = any_of<std::uint32_t>(model::kStateModeCount);
   rc::Gen<std::uint32_t> damage = any_of<std::uint32_t>(model::kDamageCount);
+  rc::Gen<std::uint32_t> fault = any_of<std::uint32_t>(model::kFaultKindCount);
   rc::Gen<std::uint32_t> deed = any_of<std::uint32_t>(model::kStepDeedCount);
   rc::Gen<std::uint32_t> items = rc::gen::inRange<std::uint32_t>(1, model::kStepItemLimit + 1);
 };
@@ -96,6 +97,9 @@ struct FieldDrawer {
   void operator()(char const* /*name*/, model::Damage& damage) {
     damage = static_cast<model::Damage>(draw(gens.damage));
   }
+  void operator()(char const* /*name*/, model::FaultKind& kind) {
+    kind = static_cast<model::FaultKind>(draw(gens.fault));
+  }
   void operator()(char const* /*name*/, model::StepParts& items) {
     items.count = draw(gens.items);
     for (std::uint32_t i = 0; i < items.count; ++i) {
@@ -126,11 +130,12 @@ struct Setting {
   Setting(model::Geometry const& geometry, RunnerOptions const& options)
       : runner{geometry, options},
         model{model::make_model_shape(geometry.layout)},
-        kind{kinds_of(geometry)} {}
+        kind{kinds_of(geometry, options.faults)} {}
 
-  static rc::Gen<std::uint32_t> kinds_of(model::Geometry const& geometry) {
+  static rc::Gen<std::uint32_t> kinds_of(model::Geometry const& geometry, bool faults) {
     std::vector<std::uint32_t> kinds;
-    Weights const weights = Generator{geometry.mix}.weights();
+    Generator const plain{geometry.mix};
+    Weights const weights = (faults ? plain.with_faults() : plain).weights();
     for (std::uint32_t kind = 0; kind < weights.size(); ++kind) {
       kinds.insert(kinds.end(), weights[kind], kind);
     }

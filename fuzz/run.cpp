@@ -106,7 +106,8 @@ void work(Shared& shared) {
   RunnerOptions options{
       .compare = shared.plan.compare,
       .device = {.is_simulated = shared.plan.simulated, .is_cuda = shared.plan.cuda},
-      .check_order = shared.plan.check_order};
+      .check_order = shared.plan.check_order,
+      .faults = shared.plan.faults};
   if (shared.plan.coverage != nullptr) {
     for (model::Geometry const& geometry : shared.swarm.settings()) {
       references.push_back(model::geometry_reference(geometry));
@@ -168,7 +169,7 @@ FailedProgram report_failed(RunPlan const& plan, Swarm const& swarm, std::uint64
   SwarmProgram const program = swarm.program(index);
   model::DeviceChoice const device{
       .is_simulated = plan.simulated, .is_cuda = plan.cuda, .seed = program.seed};
-  SwarmRunner runner{swarm, {.compare = plan.compare, .device = device}};
+  SwarmRunner runner{swarm, {.compare = plan.compare, .device = device, .faults = plan.faults}};
   static_cast<void>(runner.run(program));
   FailedProgram failed = explain_failure(
       swarm.settings()[program.setting], runner.runner(program).ops(), plan.compare, device);

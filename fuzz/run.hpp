@@ -27,6 +27,7 @@ struct RunPlan {
   bool simulated = false;   ///< on simulated devices
   bool cuda = false;        ///< on the host, with a shadow on CUDA devices
   bool check_order = true;  ///< as RunnerOptions has it
+  bool faults = false;      ///< likewise
   bool compare = true;
   /// Called about every half second from one of the threads, with what is done so far.
   std::function<void(Counts const& counts, double seconds)> on_progress;

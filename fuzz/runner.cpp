@@ -40,6 +40,7 @@ struct NameFinder {
     (*this)(name, value);
   }
   void operator()(char const* /*name*/, model::Damage& /*value*/) {}
+  void operator()(char const* /*name*/, model::FaultKind& /*value*/) {}
   void operator()(char const* /*name*/, model::StepParts& items) {
     for (model::StepPart const& item : items) {
       if (item.deed != model::StepDeed::kPad) {
@@ -106,6 +107,7 @@ Runner::Runner(model::Geometry const& geometry, RunnerOptions options)
     }
   }
   Device& memory = add_shadow(engine_devices);
+  add_faults(engine_devices);
   engine_ = std::make_unique<model::ToyEngine>(model_.shape(), memory, engine_devices);
   if (options_.keep_log) {
     model_.keep_log();
@@ -182,10 +184,12 @@ void Runner::start(std::uint64_t sim_seed) {
   report_.clear();
   ops_.clear();
   points_.start();
+  faults_.heal();
   is_at_end_ = false;
   recorder_.watch(is_watched_);
   system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, devices_, *engine_);
   system_->read_prompts_of(model_);
+  system_->fail_with(faults_);
   if (shadow_) {
     shadow_->start(model_);
   }
@@ -397,15 +401,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
       note_places(check);
     }
   });
-  Observation shadow_answer;
-  std::visit(
-      [&](auto const& known) {
-        check.got = known.run(*system_);
-        shadow_answer = shadow_ ? shadow_->run(op) : check.got;
-        check.want = known.apply(model_, check.got);
-        result.counts.rows += check.got.ok ? known.rows() : 0;
-      },
-      op);
+  Observation const shadow_answer = run_op(op, check, result);
   note_now(check);
   if (settles_) {
     settle();
@@ -487,7 +483,7 @@ void Runner::begin_work(std::uint32_t index) {
 
 /// After an operation: whose work was done, if all of it was and nothing else.
 void Runner::end_work(Check const& check) {
-  is_alone_ = is_alone_ && is_settled();
+  is_alone_ = is_alone_ && is_settled() && check.failed_calls == 0;
   if (is_alone_) {
     note_places(check);
   } else {
@@ -548,6 +544,8 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
               .entry = check.entry,
               .sim = check.sim,
               .undeclared = check.undeclared,
+              .failed_calls = check.failed_calls,
+              .left_unknown = check.left_unknown,
               .settled = check.settled};
     note_touched(own, subject.position);
     evaluate(own, true, deep_due && i + 1 == subject_count_, result);

@@ -35,6 +35,7 @@ struct RunnerOptions {
   model::DeviceChoice device;  ///< its seed is for run_ops(); run_seed() has one for each program
   model::ShadowPool* shadow_pool = nullptr;  ///< devices of the shadow; none: CUDA devices
   bool check_order = true;  ///< on simulated devices, look for accesses that nothing orders
+  bool faults = false;      ///< device calls fail in the programs of a swarm
   /// Called before each operation; for those that may not come back from it.
   std::function<void(model::AnyOp const& op)> on_begin;
   /// Called after each operation; for replays.
@@ -103,6 +104,10 @@ class Runner {
   [[nodiscard]] model::Geometry const& geometry() const noexcept { return geometry_; }
   /// The geometry's own mix.
   [[nodiscard]] Generator const& generator() const noexcept { return generator_; }
+  /// The system under test of the program that is going on.
+  [[nodiscard]] model::HoldfastSystem const& system() const noexcept { return *system_; }
+  /// Device calls of the last operation, and how many of them failed.
+  [[nodiscard]] model::FaultSwitch const& faults() const noexcept { return faults_; }
   /// The reference model as the last program left it.
   [[nodiscard]] model::Model const& model() const noexcept { return model_; }
 
@@ -137,6 +142,11 @@ class Runner {
   void end_work(invariant::Check const& check);
   Device& add_shadow(std::vector<Device*>& engine_devices);
   void compare_shadow(invariant::Check const& check, model::Observation const& answer);
+  void add_faults(std::vector<Device*>& engine_devices);
+  /// Returns what the shadow answered, or the library when there is none.
+  model::Observation run_op(model::AnyOp const& op, invariant::Check& check, ProgramResult& result);
+  void adopt_failure(model::AnyOp const& op, invariant::Check& check);
+  void adopt_failed_subject(Subject const& subject, invariant::Check& check);
   void evaluate_subjects(invariant::Check& check, ProgramResult& result);
   void note_touched(invariant::Check& check, std::uint32_t position_before) const;
   void evaluate(invariant::Check const& check, bool cheap, bool deep, ProgramResult& result);
@@ -154,6 +164,8 @@ class Runner {
   std::vector<Device*> devices_;
   std::unique_ptr<model::SimWorld> world_;  // of simulated devices
   std::vector<std::unique_ptr<model::SimDevice>> sim_devices_;
+  model::FaultSwitch faults_;
+  std::vector<std::unique_ptr<model::FaultDevice>> fault_devices_;  // around all others
   std::uint32_t settle_one_in_ = 1;  // operations after which the host waits for everything
   model::Source settle_source_{0};
   model::FreeStorage free_{recorder_};

@@ -15,6 +15,7 @@ void Runner::finish(ProgramResult& result) {
   if (ops_.empty()) {
     return;
   }
+  faults_.heal();
   settle();
   Check check = make_check();
   check.op = &ops_.back();

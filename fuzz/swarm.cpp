@@ -67,6 +67,9 @@ Weights draw_weights(Weights weights, Source& source) {
   std::uint32_t const focus = source.below(3);  // or none
   for (std::uint32_t index = 0; index < weights.size(); ++index) {
     std::uint32_t& weight = weights[index];
+    if (weight == 0) {
+      continue;
+    }
     bool const is_on = !source.one_in(8);
     weight = is_on ? (weight * 8) >> source.below(3) : 0;
     if (((names_of_kinds()[index] >> focus) & 1U) != 0 && focus != 0) {
@@ -283,7 +286,8 @@ Runner& SwarmRunner::runner(SwarmProgram const& program) {
 
 ProgramResult SwarmRunner::run(SwarmProgram const& program) {
   Runner& own = runner(program);
-  return own.run_seed(program.seed, flavored(own.generator(), program.flavor, program.seed));
+  Generator const generator = flavored(own.generator(), program.flavor, program.seed);
+  return own.run_seed(program.seed, options_.faults ? generator.with_faults() : generator);
 }
 
 }  // namespace holdfast::fuzz

@@ -119,6 +119,8 @@ struct Check {
   std::uint32_t touched_last = 0;
   model::SimWorld const* sim = nullptr;   // of simulated devices
   std::byte const* undeclared = nullptr;  // that was written, though nobody declared to
+  std::uint32_t failed_calls = 0;         // device calls that failed in the operation
+  bool left_unknown = false;              // they left a sequence tainted, or given up and released
   bool settled = true;                    // no work is pending, so that memory is what it will be
   bool touched = false;  // the subject is live, at rest, and was changed by the operation
   bool drained = false;  // the program is over and every handle is gone

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FAIL: an operation that answered an error has changed nothing and written nothing.
+// FAIL: an operation that answered an error has changed nothing and written nothing. When a device
+// call failed in it, the sequence may be tainted instead.
 #include "invariants/check.hpp"
 
 namespace holdfast::invariant {
@@ -31,10 +32,14 @@ void check_free(Check const& check, Report& report, PlaneBinding const& plane) {
 
 void check_subject(Check const& check, Report& report) {
   HandleId const id = check.system.id(*check.subject);
-  if (id.index == 0) {
+  bool const is_released = check.before.live && !check.model.sequence(*check.subject).live;
+  if (id.index == 0 || is_released) {
     return;
   }
   SequenceInfo const now = check.inspection.sequence(id.index);
+  if (check.failed_calls != 0 && now.tainted) {
+    return;
+  }
   if (now != check.before.sequence) {
     add(check,
         report,
@@ -63,7 +68,7 @@ void cheap(Check const& check, Report& report) {
     return;
   }
   for (PlaneBinding const& plane : check.planes) {
-    if (report.is_clean()) {
+    if (report.is_clean() && !check.left_unknown) {
       check_free(check, report, plane);
     }
   }
@@ -79,7 +84,10 @@ void cheap(Check const& check, Report& report) {
 }  // namespace
 
 extern Invariant const kFail;
-Invariant const kFail{
-    "FAIL", "failure", "a failed operation leaves the state before it", &cheap, nullptr};
+Invariant const kFail{"FAIL",
+                      "failure",
+                      "a failed operation leaves the state before it, or a tainted sequence",
+                      &cheap,
+                      nullptr};
 
 }  // namespace holdfast::invariant

@@ -59,6 +59,9 @@ void cheap(Check const& check, Report& report) {
     }
     return;
   }
+  if (check.model.sequence(*check.subject).unknown) {
+    return;  // a device call failed while it was open: it keeps what it took until it is released
+  }
   check_open(check, report, sequence);
   if (report.is_clean() && !check.model.sequence(*check.subject).open.open) {
     check_columns(check, report);

@@ -148,7 +148,7 @@ void check_page(Check const& check, Report& report, Place const& place) {
   });
   for_each_sequence(
       check, [&](model::SequenceName name, Holder holder, model::History const& history) {
-        if (report.is_clean() && name != *check.subject &&
+        if (report.is_clean() && name != *check.subject && !check.model.sequence(name).unknown &&
             check.inspection.page(holder, plane.index, entry) == place.page &&
             overlaps(seen_rows(plane, entry, pool, seen_length(plane, history)), place)) {
           add(check,

@@ -60,7 +60,8 @@ void cheap(Check const& check, Report& report) {
     return;
   }
   check_work(check, report, check.inspection.ranks());
-  if (check.subject && check.model.sequence(*check.subject).live && report.is_clean()) {
+  if (check.subject && check.model.sequence(*check.subject).live &&
+      !check.model.sequence(*check.subject).unknown && report.is_clean()) {
     check_records(check, report, check.holder(*check.subject).index);
   }
 }

@@ -132,6 +132,9 @@ void deep(Check const& check, Report& report) {
       continue;
     }
     for_each_sequence(check, [&](model::SequenceName name, Holder holder, model::History const&) {
+      if (check.model.sequence(name).unknown) {
+        return;  // the device's table was perhaps not told
+      }
       PlaneState const state = check.inspection.state(holder, plane.index);
       std::uint32_t const rows =
           rows_of(check, plane, state, check.inspection.sequence(holder.index));

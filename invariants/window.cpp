@@ -61,16 +61,16 @@ void cheap(Check const& check, Report& report) {
 }
 
 void deep(Check const& check, Report& report) {
-  for_each_sequence(check,
-                    [&](model::SequenceName name, Holder holder, model::History const& history) {
-                      for (PlaneBinding const& plane : check.planes) {
-                        // While a handle is open its rows may have lapped all but the open pool's.
-                        if (report.is_clean() && plane.info.kind == PlaneKind::kTailRing &&
-                            !check.model.sequence(name).open.open) {
-                          check_ring(check, report, plane, holder, label(name), history, 0);
-                        }
-                      }
-                    });
+  for_each_sequence(
+      check, [&](model::SequenceName name, Holder holder, model::History const& history) {
+        for (PlaneBinding const& plane : check.planes) {
+          // While a handle is open its rows may have lapped all but the open pool's.
+          if (report.is_clean() && plane.info.kind == PlaneKind::kTailRing &&
+              !check.model.sequence(name).open.open && !check.model.sequence(name).unknown) {
+            check_ring(check, report, plane, holder, label(name), history, 0);
+          }
+        }
+      });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/engine/toy_engine.hpp"
+#include "models/fault/fault_plan.hpp"
 #include "models/observation.hpp"
 
 namespace holdfast::model {
@@ -61,6 +62,10 @@ class System {
   virtual Observation use_stream(Stream stream) = 0;
   /// Waits for all work of all streams.
   virtual Observation sync() = 0;
+  /// From now on device calls fail as the plan says, and no longer as one before said.
+  virtual Observation fault(FaultPlan const& plan) = 0;
+  /// Every device call works again.
+  virtual Observation heal() = 0;
   /// Tries to close the cache while it may have live handles; a program goes on only after kBusy.
   virtual Observation close() = 0;
 };

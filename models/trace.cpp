@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -35,6 +36,10 @@ static_assert(std::size(kStateModes) == kStateModeCount);
 constexpr char const* kDamages[] = {
     "flip", "cut", "longer", "magic", "version", "layout", "ranks", "tokens", "scope"};
 static_assert(std::size(kDamages) == kDamageCount);
+/// Names of the calls that a fault is for, in the order of FaultKind.
+constexpr char const* kFaultKinds[] = {
+    "any", "allocation", "copy", "launch", "event", "synchronize", "lost", "stall"};
+static_assert(std::size(kFaultKinds) == kFaultKindCount);
 
 /// Prints fields as " name=value".
 struct FieldPrinter {
@@ -44,10 +49,7 @@ struct FieldPrinter {
   void operator()(char const* name, SequenceName& value) const { print(name, "s", value.value); }
   void operator()(char const* name, SnapshotName& value) const { print(name, "h", value.value); }
   void operator()(char const* name, StateMode& value) const {
-    text += ' ';
-    text += name;
-    text += '=';
-    text += kStateModes[static_cast<std::uint32_t>(value)];
+    print_choice(name, kStateModes[static_cast<std::uint32_t>(value)]);
   }
   /// A field with a default is printed only when it differs.
   template <typename T>
@@ -58,10 +60,16 @@ struct FieldPrinter {
   }
   void operator()(char const* name, EntryName& value) const { print(name, "e", value.value); }
   void operator()(char const* name, Damage& value) const {
+    print_choice(name, kDamages[static_cast<std::uint32_t>(value)]);
+  }
+  void operator()(char const* name, FaultKind& value) const {
+    print_choice(name, kFaultKinds[static_cast<std::uint32_t>(value)]);
+  }
+  void print_choice(char const* name, char const* choice) const {
     text += ' ';
     text += name;
     text += '=';
-    text += kDamages[static_cast<std::uint32_t>(value)];
+    text += choice;
   }
   void operator()(char const* name, StepParts& items) const {
     text += ' ';
@@ -182,16 +190,23 @@ struct FieldParser {
   }
   void operator()(char const* name, EntryName& value) const { value.value = read_name(name, "e"); }
   void operator()(char const* name, Damage& value) const {
+    value = static_cast<Damage>(read_choice(name, kDamages, " is no damage that is known"));
+  }
+  void operator()(char const* name, FaultKind& value) const {
+    value = static_cast<FaultKind>(read_choice(name, kFaultKinds, " is no call that is known"));
+  }
+  std::uint32_t read_choice(char const* name,
+                            std::span<char const* const> choices,
+                            char const* unknown) const {
     std::string_view const word = value_of(name, "");
-    std::uint32_t kind = 0;
-    while (kind < std::size(kDamages) && word != kDamages[kind]) {
-      ++kind;
+    std::uint32_t choice = 0;
+    while (choice < choices.size() && word != choices[choice]) {
+      ++choice;
     }
-    if (kind == std::size(kDamages)) {
-      reader.fail(reader.start() + std::string_view{name}.size() + 1,
-                  quoted(word) + " is no damage that is known");
+    if (choice == choices.size()) {
+      reader.fail(reader.start() + std::string_view{name}.size() + 1, quoted(word) + unknown);
     }
-    value = static_cast<Damage>(kind);
+    return choice;
   }
 
   void operator()(char const* name, StepParts& items) const {

@@ -54,6 +54,7 @@ struct Words {
   std::string search;
   std::string repeat;
   bool no_compare = false;
+  bool faults = false;
   bool json = false;
   bool markdown = false;
   bool text = false;
@@ -141,6 +142,8 @@ void define_run(CLI::App& command, Words& words) {
       ->type_name("NAME");
   command.add_flag(
       "--no-order-check", words.no_order_check, "With sim: look for no unordered accesses");
+  command.add_flag(
+      "--faults", words.faults, "Device calls fail now and then, and are healed again");
   add_mutant(command, words);
   command.add_option("--save", words.save, "Write a failing program there, as a trace")
       ->type_name("FILE");
@@ -403,9 +406,8 @@ RunOptions read_run(CLI::App const& command, Words const& words) {
     check_flavor("--flavor", *options.flavor, flavor_names());
   }
   options.check_order = !words.no_order_check;
-  if (options.mutant) {
-    check_mutant("--mutant", *options.mutant);
-  }
+  options.faults = words.faults;
+  check_mutant("--mutant", options.mutant);
   return options;
 }
 
@@ -430,9 +432,7 @@ ReplayOptions read_replay(CLI::App const& command, Words const& words) {
   if (!options.promote && (options.row || options.corpus)) {
     throw InputError{"--row and --corpus go with --promote"};
   }
-  if (options.mutant) {
-    check_mutant("--mutant", *options.mutant);
-  }
+  check_mutant("--mutant", options.mutant);
   return options;
 }
 
@@ -445,9 +445,7 @@ MinimizeOptions read_minimize(CLI::App const& command, Words const& words) {
                           .mutant = text_if_given(command, "--mutant", words.mutant),
                           .compare = !words.no_compare,
                           .json = words.json};
-  if (options.mutant) {
-    check_mutant("--mutant", *options.mutant);
-  }
+  check_mutant("--mutant", options.mutant);
   return options;
 }
 
@@ -461,9 +459,7 @@ ExplainOptions read_explain(CLI::App const& command, Words const& words) {
                          .text = words.text,
                          .compare = !words.no_compare,
                          .json = words.json};
-  if (options.mutant) {
-    check_mutant("--mutant", *options.mutant);
-  }
+  check_mutant("--mutant", options.mutant);
   if (options.text && (options.json || options.output)) {
     throw InputError{"explain: --text writes no page; it goes without --json and --output"};
   }

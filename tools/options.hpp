@@ -33,6 +33,7 @@ struct RunOptions {
   std::uint32_t threads = 1;
   std::string device = "host";
   bool check_order = true;  ///< on simulated devices
+  bool faults = false;      ///< device calls fail
   std::optional<std::string> mutant;
   std::optional<std::string> save;
   std::optional<std::string> coverage;  ///< file that what was seen is added to

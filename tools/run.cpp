@@ -56,6 +56,9 @@ std::string run_command(RunOptions const& options, std::vector<std::string> cons
   if (options.device == "cuda") {
     words.insert(words.end(), {"--threads", "1"});
   }
+  if (options.faults) {
+    words.emplace_back("--faults");
+  }
   append_judging(words, options.mutant, options.compare);
   return command_of(words);
 }
@@ -230,6 +233,7 @@ fuzz::RunResult run_programs(RunOptions const& options, std::vector<model::Geome
                       .simulated = options.device == "sim",
                       .cuda = options.device == "cuda",
                       .check_order = options.check_order,
+                      .faults = options.faults,
                       .compare = options.compare,
                       .on_progress =
                           [&](fuzz::Counts const& counts, double seconds) {

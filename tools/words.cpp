@@ -61,7 +61,10 @@ void check_device(std::string const& device, std::string_view command) {
   }
 }
 
-void check_mutant(std::string const& option, std::string const& name) {
+void check_mutant(std::string const& option, std::optional<std::string> const& name) {
+  if (!name) {
+    return;
+  }
   std::vector<std::string> known;
   for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
     known.emplace_back(info.name);
@@ -69,9 +72,9 @@ void check_mutant(std::string const& option, std::string const& name) {
   for (fuzz::CudaMutantInfo const& info : fuzz::cuda_mutants()) {
     known.emplace_back(info.name);
   }
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    throw InputError{option + ": unknown mutant '" + name + "'" + model::did_you_mean(name, known) +
-                     "; see holdfast list mutants"};
+  if (std::find(known.begin(), known.end(), *name) == known.end()) {
+    throw InputError{option + ": unknown mutant '" + *name + "'" +
+                     model::did_you_mean(*name, known) + "; see holdfast list mutants"};
   }
 }
 

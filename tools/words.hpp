@@ -29,7 +29,7 @@ void check_known(std::string const& option,
 /// that is not there.
 void check_device(std::string const& device, std::string_view command);
 
-/// Throws InputError for a mutant that does not exist.
-void check_mutant(std::string const& option, std::string const& name);
+/// Throws InputError for a mutant that does not exist; none at all is fine.
+void check_mutant(std::string const& option, std::optional<std::string> const& name);
 
 }  // namespace holdfast::tools

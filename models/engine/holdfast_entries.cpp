@@ -96,11 +96,13 @@ Observation HoldfastSystem::restore(PrefixQuery const& query, SequenceName name)
   // Where work runs later, an entry may have become visible in between.
   bool const has_grown = match && prompts_->is_asynchronous() &&
                          (restored ? match->length <= restored->length : match->length == 0);
+  // When the device cannot say whether an entry's rows are written, it is not found.
+  bool const is_unsure = faults_ != nullptr && faults_->failed() != 0;
   bool const agree =
       match && (restored ? match->length == restored->length && match->entry == restored->entry
                          : (match->length == 0) == (restored.error().code == ErrorCode::kMiss));
-  if (!agree && !has_grown) {
-    return Observation::failure(ErrorCode::kDeviceFailed);  // never an answer of the model
+  if (!agree && !has_grown && !is_unsure) {
+    return Observation::failure(kNeverAnswered);
   }
   if (!restored) {
     return Observation::failure(restored.error().code);

@@ -103,7 +103,7 @@ Observation HoldfastSystem::begin(SequenceName name,
   named.tokens = std::move(tokens);
   named.mode = style.mode;
   named.stream = stream_;
-  return observe(wrote, rows);
+  return wrote ? Observation::success(rows) : give_up(name, wrote);
 }
 
 Observation HoldfastSystem::rewrite(
@@ -125,8 +125,9 @@ Observation HoldfastSystem::rewrite(
       engine_.write(*named.round, named.position, named.tokens, first, count, style, named.history);
   if (!wrote) {
     named.tokens = before;
+    return give_up(name, wrote);
   }
-  return observe(wrote, count);
+  return Observation::success(count);
 }
 
 Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
@@ -150,15 +151,27 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
   }
   Status const asked = cache_.can_begin({list, items.count});
   auto step = cache_.begin({list, items.count}, stream_);
+  if (!step && step.error().code == ErrorCode::kDeviceFailed) {
+    return Observation::failure(step.error().code);
+  }
   if (asked.has_value() != step.has_value() ||
       (!asked && asked.error().code != step.error().code)) {
-    return Observation::failure(ErrorCode::kDeviceFailed);  // never an answer of the model
+    return Observation::failure(kNeverAnswered);
   }
   if (!step) {
     return Observation::failure(step.error().code);
   }
-  if (!names_rows(*step, items)) {
-    return Observation::failure(ErrorCode::kDeviceFailed);  // never an answer of the model
+  auto const give_up_all = [&](Status const& status) {
+    static_cast<void>(step->drop(stream_));
+    for (StepPart const& part : items) {
+      if (part.deed != StepDeed::kPad) {
+        static_cast<void>(give_up(part.sequence, status));
+      }
+    }
+    return Observation::failure(status.error().code);
+  };
+  if (Status const named = names_rows(*step, items); !named) {
+    return give_up_all(named);
   }
   for (std::uint32_t i = 0; i < items.count; ++i) {
     StepPart const& part = items.parts[i];
@@ -172,7 +185,7 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
     if (Status const wrote = engine_.write(
             rows, positions[i], tokens, 0, part.rows, style, names_[part.sequence.value].history);
         !wrote) {
-      return Observation::failure(wrote.error().code);
+      return give_up_all(wrote);
     }
   }
   if (observer_) {
@@ -181,21 +194,23 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
   Accepted accepted[kStepItemLimit];
   if (Status const done = step->finish({keep, items.count}, {accepted, items.count}, stream_);
       !done) {
-    return Observation::failure(done.error().code);
+    return give_up_all(done);
   }
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < items.count; ++i) {
-    std::uint32_t const again = accepted[i].rows_to_append;
     StepPart const& part = items.parts[i];
-    kept += accepted[i].committed + again;
+    kept += accepted[i].committed + accepted[i].rows_to_append;
     if (part.deed != StepDeed::kPad) {
       note_kept(part.sequence, tokens_of(part.token, accepted[i].committed));
     }
-    if (again != 0) {
+  }
+  for (std::uint32_t i = 0; i < items.count; ++i) {
+    StepPart const& part = items.parts[i];
+    if (std::uint32_t const again = accepted[i].rows_to_append; again != 0) {
       if (Status const appended =
               append_again(part.sequence, positions[i], tokens_of(part.token, again));
           !appended) {
-        return Observation::failure(appended.error().code);
+        return give_up_all(appended);
       }
     }
   }
@@ -210,11 +225,47 @@ Status HoldfastSystem::append_again(SequenceName name,
   auto const rows = static_cast<std::uint32_t>(tokens.size());
   auto handle = named.sequence.append(rows, stream_);
   HOLDFAST_TRY(handle);
-  HOLDFAST_TRY(
-      engine_.write(*handle, position, tokens, 0, rows, {.stream = stream_}, named.history));
-  HOLDFAST_TRY(handle->commit(stream_));
+  Status done =
+      engine_.write(*handle, position, tokens, 0, rows, {.stream = stream_}, named.history);
+  if (done) {
+    done = handle->commit(stream_);
+  }
+  if (!done) {
+    static_cast<void>(handle->drop(stream_));
+    return done;
+  }
   note_kept(name, tokens);
   return {};
+}
+
+Observation HoldfastSystem::fail(SequenceName name, Status const& status) {
+  if (status.error().code == ErrorCode::kDeviceFailed && is_tainted(name)) {
+    names_[name.value].append.reset();
+    names_[name.value].round.reset();
+  } else if (status.error().code == ErrorCode::kDeviceFailed && !wait_for(stream_)) {
+    let_go(name);  // work that the call enqueued may be under way
+  }
+  return Observation::failure(status.error().code);
+}
+
+Observation HoldfastSystem::give_up(SequenceName name, Status const& status) {
+  if (status.error().code == ErrorCode::kDeviceFailed) {
+    let_go(name);
+  }
+  return Observation::failure(status.error().code);
+}
+
+void HoldfastSystem::let_go(SequenceName name) {
+  Named& named = names_[name.value];
+  if (named.append) {
+    static_cast<void>(named.append->drop(stream_));
+  }
+  if (named.round) {
+    static_cast<void>(named.round->drop(stream_));
+  }
+  named.append.reset();
+  named.round.reset();
+  given_up_.push_back(name);
 }
 
 void HoldfastSystem::note_kept(SequenceName name, std::span<Token const> tokens) {
@@ -223,35 +274,31 @@ void HoldfastSystem::note_kept(SequenceName name, std::span<Token const> tokens)
 }
 
 /// Whether the step's arrays on all devices name the sequence of every row, and 0 for padding.
-bool HoldfastSystem::names_rows(Step const& step, StepParts const& items) const {
+Status HoldfastSystem::names_rows(Step const& step, StepParts const& items) const {
   for (std::uint32_t device = 0; device < devices_.size(); ++device) {
-    if (!names_rows(step, items, device)) {
-      return false;
-    }
+    HOLDFAST_TRY(names_rows(step, items, device));
   }
-  return true;
+  return {};
 }
 
-bool HoldfastSystem::names_rows(Step const& step,
-                                StepParts const& items,
-                                std::uint32_t device) const {
+Status HoldfastSystem::names_rows(Step const& step,
+                                  StepParts const& items,
+                                  std::uint32_t device) const {
   auto const array = step.row_sequences(device);
-  if (!array) {
-    return false;
-  }
+  HOLDFAST_TRY(array);
   std::size_t row = 0;
   for (StepPart const& part : items) {
     std::uint32_t const index = part.deed == StepDeed::kPad ? 0 : id(part.sequence).index;
     for (std::uint32_t i = 0; i < part.rows; ++i, ++row) {
       std::uint32_t named = UINT32_MAX;
-      Status const read = devices_[device]->host_read(
-          &named, reinterpret_cast<std::byte const*>(*array + row), sizeof named, stream_);
-      if (!read || named != index) {
-        return false;
+      HOLDFAST_TRY(devices_[device]->host_read(
+          &named, reinterpret_cast<std::byte const*>(*array + row), sizeof named, stream_));
+      if (named != index) {
+        return Error{.code = kNeverAnswered};
       }
     }
   }
-  return true;
+  return {};
 }
 
 Observation HoldfastSystem::commit(SequenceName name) {
@@ -260,27 +307,29 @@ Observation HoldfastSystem::commit(SequenceName name) {
     return Observation::failure(ErrorCode::kStale);
   }
   Status const committed = named.append->commit(stream_);
-  if (committed) {
-    note_kept(name, named.tokens);
+  if (!committed) {
+    return fail(name, committed);
   }
-  return observe(committed);
+  note_kept(name, named.tokens);
+  return Observation::success(0);
 }
 
 Observation HoldfastSystem::drop(SequenceName name) {
   Named& named = names_[name.value];
   if (named.round) {
-    return observe(named.round->drop(stream_));
+    Status const dropped = named.round->drop(stream_);
+    return dropped ? Observation::success(0) : fail(name, dropped);
   }
   if (!named.append) {
     return Observation::failure(ErrorCode::kStale);
   }
   auto const exact = named.append->drop_is_exact();
   if (Status const dropped = named.append->drop(stream_); !dropped) {
-    return Observation::failure(dropped.error().code);
+    return fail(name, dropped);
   }
-  bool const tainted = inspect().sequence(named.sequence.id().index).tainted;
+  bool const tainted = is_tainted(name);
   if (!exact || tainted == *exact) {
-    return Observation::failure(ErrorCode::kDeviceFailed);  // never an answer of the model
+    return Observation::failure(kNeverAnswered);
   }
   return Observation::success(tainted ? 1 : 0);
 }
@@ -292,7 +341,7 @@ Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
   }
   auto const accepted = named.round->accept(keep, stream_);
   if (!accepted) {
-    return Observation::failure(accepted.error().code);
+    return fail(name, accepted.error());
   }
   std::uint32_t const again = accepted->rows_to_append;
   note_kept(name, std::span{named.tokens}.first(accepted->committed));
@@ -300,7 +349,7 @@ Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
     if (Status const appended =
             append_again(name, named.position, std::span{named.tokens}.first(again));
         !appended) {
-      return Observation::failure(appended.error().code);
+      return give_up(name, appended);
     }
   }
   return Observation::success(accepted->committed + again);
@@ -366,15 +415,34 @@ Observation HoldfastSystem::use_stream(Stream stream) {
   return Observation::success(0);
 }
 
-Observation HoldfastSystem::sync() {
+Status HoldfastSystem::wait_for(Stream stream) {
   for (Device* const device : devices_) {
-    for (Stream const stream : streams_) {
-      if (Status const done = device->synchronize(stream); !done) {
-        return Observation::failure(done.error().code);
-      }
+    HOLDFAST_TRY(device->synchronize(stream));
+  }
+  return {};
+}
+
+Observation HoldfastSystem::sync() {
+  for (Stream const stream : streams_) {
+    if (Status const done = wait_for(stream); !done) {
+      return Observation::failure(done.error().code);
     }
   }
   engine_.settle();
+  return Observation::success(0);
+}
+
+Observation HoldfastSystem::fault(FaultPlan const& plan) {
+  if (faults_ != nullptr) {
+    faults_->plan(plan);
+  }
+  return Observation::success(0);
+}
+
+Observation HoldfastSystem::heal() {
+  if (faults_ != nullptr) {
+    faults_->heal();
+  }
   return Observation::success(0);
 }
 

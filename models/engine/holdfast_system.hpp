@@ -9,9 +9,13 @@
 #include <span>
 #include <vector>
 
+#include "models/fault/fault_device.hpp"
 #include "models/system.hpp"
 
 namespace holdfast::model {
+
+/// What is answered when calls of the library contradict each other: no answer of the model.
+inline constexpr ErrorCode kNeverAnswered = ErrorCode::kUnsupported;
 
 /// One cache and the handles of one program.
 class HoldfastSystem final : public System {
@@ -53,9 +57,27 @@ class HoldfastSystem final : public System {
   Observation load_damaged(EntryName entry, Damage damage, std::uint32_t at) override;
   Observation use_stream(Stream stream) override;
   Observation sync() override;
+  Observation fault(FaultPlan const& plan) override;
+  Observation heal() override;
 
   /// Where prompts are read from; needed before the first capture, as an engine knows its tokens.
   void read_prompts_of(Model const& model) noexcept { prompts_ = &model; }
+  /// What plans go to; without it nothing ever fails.
+  void fail_with(FaultSwitch& faults) noexcept { faults_ = &faults; }
+  /// Sequences that the last operation gave up on when a device call failed in its middle: each is
+  /// tainted, or at rest where it was, and is to be released.
+  [[nodiscard]] std::span<SequenceName const> given_up() const noexcept { return given_up_; }
+  /// Drops what is open on a sequence, and gives up on it.
+  void let_go(SequenceName name);
+  void clear_given_up() noexcept { given_up_.clear(); }
+  /// Rows of a sequence that were committed, as its engine knows.
+  [[nodiscard]] std::size_t rows_of(SequenceName name) const noexcept {
+    return names_[name.value].history.size();
+  }
+  /// Whether an entry is there.
+  [[nodiscard]] bool has_entry(EntryName name) const noexcept {
+    return static_cast<bool>(cache_.entry_bytes(entries_[name.value]));
+  }
   /// Called in the middle of a step, when its rows are written and nothing is decided yet.
   void set_observer(std::function<void()> observer) { observer_ = std::move(observer); }
   [[nodiscard]] Inspection inspect() const noexcept { return cache_.inspect(); }
@@ -78,14 +100,25 @@ class HoldfastSystem final : public System {
 
  private:
   [[nodiscard]] Status write_bytes(EntryName entry);
-  [[nodiscard]] bool names_rows(Step const& step, StepParts const& items) const;
-  [[nodiscard]] bool names_rows(Step const& step,
-                                StepParts const& items,
-                                std::uint32_t device) const;
+  [[nodiscard]] Status names_rows(Step const& step, StepParts const& items) const;
+  [[nodiscard]] Status names_rows(Step const& step,
+                                  StepParts const& items,
+                                  std::uint32_t device) const;
   [[nodiscard]] Status append_again(SequenceName name,
                                     std::uint32_t position,
                                     std::span<Token const> tokens);
   void note_kept(SequenceName name, std::span<Token const> tokens);
+  [[nodiscard]] bool is_tainted(SequenceName name) const noexcept {
+    return inspect().sequence(id(name).index).tainted;
+  }
+  /// Waits on all devices.
+  [[nodiscard]] Status wait_for(Stream stream);
+  /// Answers for a sequence whose operation is at its end: one that is tainted has no handle any more;
+  /// one whose handle stays open goes on when the call's stream is done.
+  Observation fail(SequenceName name, Status const& status);
+  /// Answers for one whose operation failed in the middle: drops what is open, and gives up on it
+  /// when a device call failed.
+  Observation give_up(SequenceName name, Status const& status);
 
   struct Named {
     Sequence sequence;
@@ -106,6 +139,8 @@ class HoldfastSystem final : public System {
   std::vector<std::byte> bytes_;            // of one entry
   EntryId restored_from_;
   std::function<void()> observer_;
+  FaultSwitch* faults_ = nullptr;
+  std::vector<SequenceName> given_up_;
   Model const* prompts_ = nullptr;
   Stream stream_;                          // of the calls that follow
   std::vector<Stream> streams_{Stream{}};  // that calls went to

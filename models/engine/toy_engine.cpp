@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "models/engine/try_again.hpp"
+
 namespace holdfast::model {
 namespace {
 
@@ -380,15 +382,18 @@ Status ToyEngine::write_plane(Handle& handle,
   for (std::uint32_t done = 0; done < count; done += piece) {
     std::uint32_t const rows = std::min(piece, count - done);
     float const* const source = staging + std::size_t{done} * shard_elements(plane, shape_.ranks);
-    if constexpr (std::is_same_v<Handle, StepRows>) {
-      HOLDFAST_TRY(handle.step.write(
-          handle.item, plane.kind, plane.layer, source, first + done, rows, style.stream, rank));
-    } else if constexpr (std::is_same_v<Handle, Round>) {
-      HOLDFAST_TRY(
-          handle.write(plane.kind, plane.layer, source, first + done, rows, style.stream, rank));
-    } else {
-      HOLDFAST_TRY(handle.write(plane.kind, plane.layer, source, rows, style.stream, rank));
-    }
+    auto const write = [&]() noexcept -> Status {
+      if constexpr (std::is_same_v<Handle, StepRows>) {
+        return handle.step.write(
+            handle.item, plane.kind, plane.layer, source, first + done, rows, style.stream, rank);
+      } else if constexpr (std::is_same_v<Handle, Round>) {
+        return handle.write(
+            plane.kind, plane.layer, source, first + done, rows, style.stream, rank);
+      } else {
+        return handle.write(plane.kind, plane.layer, source, rows, style.stream, rank);
+      }
+    };
+    HOLDFAST_TRY(try_again(write));
   }
   return {};
 }

@@ -19,6 +19,7 @@
 #include "models/ops/drop.hpp"
 #include "models/ops/drop_snapshot.hpp"
 #include "models/ops/erase.hpp"
+#include "models/ops/fault.hpp"
 #include "models/ops/fork.hpp"
 #include "models/ops/load_damaged.hpp"
 #include "models/ops/release.hpp"
@@ -81,7 +82,9 @@ using AllOps = OpTypes<CreateOp,
                        ReloadOp,
                        LoadDamagedOp,
                        UseStreamOp,
-                       SyncOp>;
+                       SyncOp,
+                       FaultOp,
+                       HealOp>;
 
 /// One operation of a program.
 using AnyOp = AllOps::Any;

@@ -123,7 +123,7 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name, Observat
   }
   ModelSequence& fresh = sequences_[name.value];
   fresh.created = fresh.live = true;
-  fresh.tainted = false;
+  fresh.tainted = fresh.unknown = false;
   fresh.open.reset();
   fresh.history = take_history();
   History& history = histories_[fresh.history];

@@ -119,6 +119,7 @@ std::uint32_t Model::slots_held() const noexcept {
   for (std::uint32_t const name : live_sequences_) {
     OpenHandle const& open = sequences_[name].open;
     slots += open.open ? open.slots : 0;
+    slots += sequences_[name].unknown ? std::max(1U, shape_.capacity.largest_round) : 0;
   }
   return slots;
 }
@@ -166,7 +167,7 @@ Observation Model::create(SequenceName name, bool exhausted) {
   }
   ModelSequence& fresh = sequences_[name.value];
   fresh.created = fresh.live = true;
-  fresh.tainted = false;
+  fresh.tainted = fresh.unknown = false;
   fresh.open.reset();
   fresh.history = take_history();
   History& history = histories_[fresh.history];
@@ -191,6 +192,8 @@ bool Model::step_fits(std::span<StepPart const> items) const noexcept {
     ModelSequence const& sequence = sequences_[live];
     auto const length = static_cast<std::uint32_t>(history(sequence).tokens.size());
     std::uint32_t open = sequence.open.open ? sequence.open.rows : 0;
+    open = sequence.unknown ? capacity.tokens - length : open;
+    pages += sequence.unknown ? 1 : 0;
     for (StepPart const& item : items) {
       if (item.deed != StepDeed::kPad && item.sequence.value == live) {
         open = item.rows;
@@ -512,7 +515,7 @@ Observation Model::fork(SnapshotName snapshot, SequenceName name) {
   }
   ModelSequence& fresh = sequences_[name.value];
   fresh.created = fresh.live = true;
-  fresh.tainted = false;
+  fresh.tainted = fresh.unknown = false;
   fresh.open.reset();
   fresh.history = take_history();
   copy_history(snapshots_[snapshot.value].history, fresh.history);
@@ -572,6 +575,15 @@ Observation Model::release(SequenceName name) {
   free_histories_.push_back(sequence.history);
   std::erase(live_sequences_, name.value);
   return Observation::success(0);
+}
+
+void Model::taint(SequenceName name) {
+  ModelSequence& sequence = sequences_[name.value];
+  if (sequence.open.open) {
+    log_removed(sequence.open.tokens);
+  }
+  sequence.tainted = sequence.unknown = true;
+  sequence.open.open = false;
 }
 
 Observation Model::close() const {

@@ -100,6 +100,7 @@ struct ModelSequence {
   bool created = false;
   bool live = false;
   bool tainted = false;  // its state is lost
+  bool unknown = false;  // so is what it holds: up to all that a handle may take
   std::uint32_t history = 0;
   OpenHandle open;
 };
@@ -178,6 +179,16 @@ class Model {
   Observation truncate(SequenceName name, std::uint32_t length);
   Observation release(SequenceName name);
   Observation close() const;
+  /// A device failure left the sequence tainted; what it holds is not known.
+  void taint(SequenceName name);
+  /// An operation failed that would have used so many tokens: they are used up.
+  void skip_tokens(std::uint32_t count) noexcept { next_token_ += count; }
+  /// Entries may be invisible, as when the device does not say whether their rows are written.
+  void doubt_entries() noexcept {
+    for (std::uint32_t const live : live_entries_) {
+      entries_[live].pending = true;
+    }
+  }
   Observation capture(SnapshotName snapshot,
                       EntryName entry,
                       std::uint32_t scope,

@@ -147,8 +147,15 @@ void OrderCheck::touch(void const* base, std::uint64_t bytes, bool writes) noexc
   }
   Block& block = blocks_[last_block_];
   auto const offset = static_cast<std::size_t>(place - block.memory.base);
-  std::size_t const first = offset / kWord;
-  std::size_t const last = std::min((offset + bytes + kWord - 1) / kWord, block.written.size());
+  // Of rows that are no multiple of a word only whole words are looked at: their ends lie in words
+  // that the rows beside them have a part of.
+  std::size_t first = (offset + kWord - 1) / kWord;
+  std::size_t last = (offset + bytes) / kWord;
+  if (first >= last) {
+    first = offset / kWord;
+    last = (offset + bytes + kWord - 1) / kWord;
+  }
+  last = std::min(last, block.written.size());
   if (first >= last) {
     return;
   }

@@ -76,7 +76,7 @@ void SimWorld::run_some() {
 }
 
 bool SimWorld::can_run(Line const& line) const {
-  if (line.works.empty()) {
+  if (line.works.empty() || line.stalled) {
     return false;
   }
   Work const& work = line.works.front();
@@ -180,9 +180,19 @@ std::uint32_t SimWorld::tick() {
   return time;
 }
 
+bool SimWorld::run_one_for_host() {
+  if (run_one()) {
+    return true;
+  }
+  for (Line& line : lines_) {
+    line.stalled = false;
+  }
+  return run_one();
+}
+
 void SimWorld::await(std::uint32_t line, std::uint32_t event) {
   while (!is_done(line, event)) {
-    if (!run_one()) {
+    if (!run_one_for_host()) {
       has_deadlock_ = true;
       return;
     }
@@ -192,7 +202,7 @@ void SimWorld::await(std::uint32_t line, std::uint32_t event) {
 
 void SimWorld::drain(std::uint32_t line) {
   while (!lines_[line].works.empty()) {
-    if (!run_one()) {
+    if (!run_one_for_host()) {
       has_deadlock_ = true;
       return;
     }

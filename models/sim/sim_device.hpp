@@ -95,6 +95,7 @@ class SimWorld {
     std::vector<Clock> events;  // by number: the clock there
     std::uint32_t recorded = 0;
     std::uint32_t speed = 1;  // weight when the next work is chosen
+    bool stalled = false;     // nothing of it runs until the host waits and nothing else can run
   };
 
   [[nodiscard]] std::uint32_t line_of(SimDevice& device, Stream stream);
@@ -111,6 +112,8 @@ class SimWorld {
   [[nodiscard]] bool is_done(std::uint32_t line, std::uint32_t event) const noexcept {
     return lines_[line].events.size() > event;
   }
+  /// Runs one piece of work; streams that stand still go on when nothing else can.
+  bool run_one_for_host();
   void await(std::uint32_t line, std::uint32_t event);
   void drain(std::uint32_t line);
   /// The host has seen what the clock has seen.
@@ -158,6 +161,8 @@ class SimDevice final : public Device, private AccessSink {
                     std::uint64_t bytes,
                     Stream stream) noexcept override;
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  /// The stream stands still until the host waits for what cannot come without it.
+  void stall(Stream stream) { world_.lines_[world_.line_of(*this, stream)].stalled = true; }
 
  private:
   friend class SimWorld;

@@ -109,7 +109,7 @@ TEST(OpFields, SimplifyingEndsAndKeepsNamesAndTokens) {
     Runner runner{model::load_geometry(name), {}};
     std::set<std::size_t> kinds;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-      static_cast<void>(runner.run_seed(seed));
+      static_cast<void>(runner.run_seed(seed, runner.generator().with_faults()));
       for (AnyOp op : std::vector<AnyOp>{runner.ops()}) {
         kinds.insert(op.index());
         std::set<std::string> seen{model::text_of(op)};

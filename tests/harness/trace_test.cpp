@@ -53,6 +53,9 @@ struct RandomFields {
   void operator()(char const* /*name*/, Damage& value) const {
     value = static_cast<Damage>(source.below(kDamageCount));
   }
+  void operator()(char const* /*name*/, FaultKind& value) const {
+    value = static_cast<FaultKind>(source.below(kFaultKindCount));
+  }
   void operator()(char const* name, StepParts& items) const {
     items.count = source.between(1, kStepItemLimit);
     for (std::uint32_t i = 0; i < items.count; ++i) {
@@ -85,6 +88,9 @@ struct FieldValues {
   }
   void operator()(char const* /*name*/, EntryName& value) { values.push_back(value.value); }
   void operator()(char const* /*name*/, Damage& value) {
+    values.push_back(static_cast<std::uint32_t>(value));
+  }
+  void operator()(char const* /*name*/, FaultKind& value) {
     values.push_back(static_cast<std::uint32_t>(value));
   }
   void operator()(char const* /*name*/, StepParts& items) {

@@ -4,7 +4,10 @@
 // Ownership: Sequence, Snapshot, Append and Round are move-only handles. Destroying one releases,
 // drops or cancels it. After its explicit end a handle is stale: every later call on it is kStale,
 // always. Defaults for every call below, unless it says otherwise:
-//   Errors  : on error nothing has changed
+//   Errors  : on error nothing has changed. kDeviceFailed: nothing has changed and the call may be
+//             made again, or work may have half run; then the sequence is tainted: it answers
+//             kTainted until it is released, which needs no device. Other sequences, snapshots and
+//             entries stay good. Kernels on a handle that stays open wait for the call's stream
 //   Stream  : work is enqueued in `stream`, which is also where the caller's kernels run; with
 //             several devices, in the stream of that number on each. Calls in different streams
 //             are ordered by events. A kernel that touches a sequence runs in the stream of its
@@ -240,7 +243,7 @@ class OpenRows : public HandleBase {
                     std::uint32_t count,
                     Stream stream,
                     std::uint32_t rank) noexcept;
-  Status end(std::uint32_t keep, Stream stream) noexcept;
+  Status cancel(Stream stream) noexcept;
   Result<Accepted> accept_rows(std::uint32_t keep, Stream stream) noexcept;
   /// Drops what is open here and takes the other's place.
   void take_over(OpenRows& other) noexcept;
@@ -272,7 +275,7 @@ class Append : public detail::OpenRows {
                Stream stream = {},
                std::uint32_t rank = 0) noexcept;
   /// Makes the rows visible. Errors: kStale, kTainted; kIncomplete with the handle still open;
-  /// kDeviceFailed taints.
+  /// kDeviceFailed taints, or leaves the handle open.
   Status commit(Stream stream = {}) noexcept;
   /// Forgets the rows: the sequence is bit for bit what it was when drop_is_exact(), and tainted
   /// when not. Errors: kStale, kTainted; kDeviceFailed taints.
@@ -305,9 +308,9 @@ class Round : public detail::OpenRows {
   /// Keeps the first `keep` rows, forgets the others and closes the round. An in-place round that
   /// keeps some of its rows but not all commits none, and advises to append the kept ones again.
   /// Errors   : kStale, kTainted; kInvalidArgument (keep > k), kIncomplete and those of the Rescan
-  ///            with the round still open; kDeviceFailed of anything else taints
+  ///            with the round still open; kDeviceFailed of anything else taints, or leaves it open
   Result<Accepted> accept(std::uint32_t keep, Stream stream = {}) noexcept;
-  /// accept(0).
+  /// accept(0); kDeviceFailed taints.
   Status drop(Stream stream = {}) noexcept;
 
  private:
@@ -457,12 +460,13 @@ class Step : public detail::HandleBase {
   ///
   /// Shapes   : keep [items]; accepted [items] or empty
   /// Errors   : kStale; kInvalidArgument and kIncomplete naming the item, and those of the Rescan,
-  ///            with the step still open; kDeviceFailed of anything else taints the step's sequences
+  ///            with the step still open; kDeviceFailed of anything else taints the step's sequences,
+  ///            or leaves it open
   /// Cost     : one launch; with kept rows of rescan items one Rescan for each device with states
   Status finish(std::span<std::uint32_t const> keep,
                 std::span<Accepted> accepted = {},
                 Stream stream = {}) noexcept;
-  /// finish() with nothing kept.
+  /// finish() with nothing kept; kDeviceFailed taints the step's sequences.
   Status drop(Stream stream = {}) noexcept;
 
  private:

@@ -93,9 +93,12 @@ Status OpenRows::write_rows(PlaneKind plane,
                            stream);
 }
 
-Status OpenRows::end(std::uint32_t keep, Stream stream) noexcept {
-  auto const accepted = accept_rows(keep, stream);
-  return accepted ? Status{} : Status{accepted.error()};
+Status OpenRows::cancel(Stream stream) noexcept {
+  if (core_ == nullptr) {
+    return stale("handle");
+  }
+  internal::cache::ItemKeep item{.id = id_, .keep = 0, .item = -1, .accepted = {}};
+  return core_->drop({&item, 1}, ticket_, stream);
 }
 
 Result<Accepted> OpenRows::accept_rows(std::uint32_t keep, Stream stream) noexcept {
@@ -108,7 +111,7 @@ Result<Accepted> OpenRows::accept_rows(std::uint32_t keep, Stream stream) noexce
 }
 
 void OpenRows::take_over(OpenRows& other) noexcept {
-  static_cast<void>(end(0, Stream{}));
+  static_cast<void>(cancel(Stream{}));
   swap(other);
   std::swap(ticket_, other.ticket_);
 }
@@ -140,14 +143,13 @@ Status Append::commit(Stream stream) noexcept {
     return stale("handle");
   }
   auto const rows = core_->open_rows(id_, ticket_);
-  if (!rows) {
-    return rows.error();
-  }
-  return end(*rows, stream);
+  HOLDFAST_TRY(rows);
+  auto const accepted = accept_rows(*rows, stream);
+  return accepted ? Status{} : Status{accepted.error()};
 }
 
 Status Append::drop(Stream stream) noexcept {
-  return end(0, stream);
+  return cancel(stream);
 }
 
 Result<bool> Append::drop_is_exact() const noexcept {
@@ -180,7 +182,7 @@ Result<Accepted> Round::accept(std::uint32_t keep, Stream stream) noexcept {
 }
 
 Status Round::drop(Stream stream) noexcept {
-  return end(0, stream);
+  return cancel(stream);
 }
 
 Sequence::~Sequence() {

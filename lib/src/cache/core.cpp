@@ -199,7 +199,7 @@ Status Core::check_live(HandleId id) const noexcept {
 
 Status Core::check_at_rest(HandleId id) const noexcept {
   HOLDFAST_TRY(check_live(id));
-  if (sequences_[id.index].tainted) {
+  if (sequences_[id.index].tainted && !HOLDFAST_MUTANT(kTaintedServes)) {
     return Error{.code = ErrorCode::kTainted,
                  .text = "a device failure left it unknown",
                  .subject = "sequence"};
@@ -233,7 +233,8 @@ Status Core::check_rank(std::uint32_t rank) const noexcept {
 Status Core::check_snapshot(HandleId snapshot) const noexcept {
   if (!open_ || snapshot.index == 0 || snapshot.index >= plan_.first_entry ||
       !snapshots_[snapshot.index].live ||
-      snapshots_[snapshot.index].generation != snapshot.generation) {
+      (snapshots_[snapshot.index].generation != snapshot.generation &&
+       !HOLDFAST_MUTANT(kSnapshotGenerationIgnored))) {
     return stale("snapshot");
   }
   return {};
@@ -276,19 +277,21 @@ Result<HandleId> Core::create_sequence(Stream stream) noexcept {
     return lacking;
   }
   HOLDFAST_TRY(enter_to_take(stream));
+  HOLDFAST_TRY(work_.begin());
   --free_sequence_count_;
   SequenceRecord& record = sequences_[*taken];
   record.live = true;
   record.position = 0;
   record.mark = HOLDFAST_MUTANT(kBirthNotMarked) ? record.mark : fences_.here();
-  work_.clear();
   for_each_plane(
       [&](std::uint32_t index, auto& plane) { plane.start(owner_of(*taken), step_of(index)); });
   work_.open_mirror();
   describe(*taken);
   Status const launched = HOLDFAST_MUTANT(kBirthNotMarked) ? work_.launch(stream) : launch(stream);
   if (!launched) {
-    give_back_sequence(*taken);
+    if (!HOLDFAST_MUTANT(kFailedBirthLeaks)) {
+      give_back_sequence(*taken);
+    }
     return launched.error();
   }
   return HandleId{*taken, record.generation};
@@ -296,8 +299,10 @@ Result<HandleId> Core::create_sequence(Stream stream) noexcept {
 
 Status Core::enter(SequenceRecord& record, Stream stream) noexcept {
   HOLDFAST_TRY(fences_.enter(stream));
+  Mark const last = record.mark;
+  record.mark = HOLDFAST_MUTANT(kMarkedBeforeWait) ? fences_.here() : last;
   if (!HOLDFAST_MUTANT(kOwnerNotAwaited)) {
-    HOLDFAST_TRY(fences_.wait_for(record.mark));
+    HOLDFAST_TRY(fences_.wait_for(last));
   }
   record.mark = fences_.here();
   return {};
@@ -315,7 +320,7 @@ void Core::give_back_sequence(std::uint32_t index) noexcept {
   for_each_plane([&](std::uint32_t /*index*/, auto& plane) { plane.release(owner_of(index)); });
   SequenceRecord& record = sequences_[index];
   record.live = false;
-  record.tainted = false;
+  record.tainted = record.tainted && HOLDFAST_MUTANT(kTaintSurvivesRelease);
   record.position = 0;
   ++record.changes;
   if (++record.generation == 0) {

@@ -168,6 +168,10 @@ class Core {
   [[nodiscard]] Status finish(std::span<ItemKeep> items,
                               std::uint64_t ticket,
                               Stream stream) noexcept;
+  /// finish() with nothing kept, after which the items are not open, or tainted.
+  [[nodiscard]] Status drop(std::span<ItemKeep> items,
+                            std::uint64_t ticket,
+                            Stream stream) noexcept;
   /// Rows of the open handle.
   [[nodiscard]] Result<std::uint32_t> open_rows(HandleId id, std::uint64_t ticket) const noexcept;
   [[nodiscard]] Result<bool> drop_is_exact(HandleId id, std::uint64_t ticket) const noexcept;

@@ -46,7 +46,6 @@ Result<HandleId> Core::snapshot(HandleId id) noexcept {
 }
 
 void Core::load_planes(std::uint32_t snapshot, std::uint32_t index, LoadKind kind) noexcept {
-  work_.clear();
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     if (!snapshot_forgets(plan_.classes[plane_index].kind)) {
       plane.load(snapshot, owner_of(index), kind, step_of(plane_index));
@@ -69,9 +68,10 @@ Status Core::rollback(HandleId id,
   HOLDFAST_TRY(check_snapshot(snapshot));
   HOLDFAST_TRY(enter_to_take(stream));
   HOLDFAST_TRY(enter(sequences_[id.index], stream));
+  HOLDFAST_TRY(work_.begin());
   load_planes(snapshot.index, id.index, LoadKind::kRollback);
   Status const launched = publish(id.index, stream);
-  if (!launched) {
+  if (!launched && !HOLDFAST_MUTANT(kRollbackNotTainted)) {
     sequences_[id.index].tainted = true;
   }
   return launched;
@@ -84,13 +84,16 @@ Result<HandleId> Core::fork(HandleId snapshot, Stream stream) noexcept {
     return taken.error();
   }
   HOLDFAST_TRY(enter_to_take(stream));
+  HOLDFAST_TRY(work_.begin());
   --free_sequence_count_;
   SequenceRecord& record = sequences_[*taken];
   record.live = true;
   record.mark = fences_.here();
   load_planes(snapshot.index, *taken, LoadKind::kFork);
   if (Status const launched = publish(*taken, stream); !launched) {
-    give_back_sequence(*taken);
+    if (!HOLDFAST_MUTANT(kFailedForkLeaks)) {
+      give_back_sequence(*taken);
+    }
     return launched.error();
   }
   return HandleId{*taken, record.generation};
@@ -123,7 +126,7 @@ Status Core::truncate(HandleId id, std::uint32_t length, Stream stream) noexcept
     return {};
   }
   HOLDFAST_TRY(enter(record, stream));
-  work_.clear();
+  HOLDFAST_TRY(work_.begin());
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     if (!half || plane.can_truncate(id.index, length)) {
       plane.truncate(owner_of(id.index), length, step_of(plane_index));
@@ -134,7 +137,7 @@ Status Core::truncate(HandleId id, std::uint32_t length, Stream stream) noexcept
   }
   record.position = length;
   Status const launched = publish(id.index, stream);
-  if (!launched) {
+  if (!launched && !HOLDFAST_MUTANT(kTruncateNotTainted)) {
     record.tainted = true;
   }
   return launched;
@@ -145,7 +148,7 @@ Status Core::release(HandleId id, Stream /*stream*/) noexcept {
   SequenceRecord& record = sequences_[id.index];
   if (record.open != OpenKind::kNone) {
     HOLDFAST_SOMETIMES(kReleasedOpen, true);
-    work_.clear();
+    work_.discard();
     close_planes(id.index, 0);  // cancelled; nobody reads the device record of a released sequence
   }
   give_back_sequence(id.index);

@@ -79,7 +79,9 @@ bool capture_forgets([[maybe_unused]] PlaneKind kind) noexcept {
 
 Status Core::check_entry(EntryId entry) const noexcept {
   if (!open_ || entry.index < plan_.first_entry || entry.index >= plan_.snapshot_limit ||
-      !snapshots_[entry.index].live || snapshots_[entry.index].generation != entry.generation) {
+      !snapshots_[entry.index].live ||
+      (snapshots_[entry.index].generation != entry.generation &&
+       !HOLDFAST_MUTANT(kEntryGenerationIgnored))) {
     return stale("entry");
   }
   return {};
@@ -132,7 +134,10 @@ Result<EntryId> Core::capture(PrefixScope const& scope,
                  .limit = 0};
   }
   Mark const mark = snapshots_[snapshot.index].mark;
-  HOLDFAST_TRY(fences_.note_end(mark, events_.span(0, device_count_)));
+  if (Status const noted = fences_.note_end(mark, events_.span(0, device_count_));
+      !noted && !HOLDFAST_MUTANT(kCaptureEventIgnored)) {
+    return noted.error();
+  }
   std::uint32_t const entry = index_.take();
   snapshots_[entry].mark = mark;
   auto const done = events_of(entry);
@@ -150,6 +155,9 @@ bool Core::is_published(std::uint32_t entry) noexcept {
   bool& pending = snapshots_[entry].pending;
   for (std::uint32_t device = 0; device < device_count_ && pending; ++device) {
     auto const done = devices_[device]->is_done(events_of(entry)[device]);
+    if (!done && HOLDFAST_MUTANT(kErrorIsDone)) {
+      continue;
+    }
     if (!done || !*done) {
       return false;
     }
@@ -268,18 +276,20 @@ Result<RestoredIds> Core::restore(PrefixScope const& scope,
     return taken.error();
   }
   HOLDFAST_TRY(enter_to_take(stream));
+  HOLDFAST_TRY(work_.begin());
   --free_sequence_count_;
   SequenceRecord& record = sequences_[*taken];
   record.live = true;
   record.mark = fences_.here();
-  work_.clear();
   for_each_plane([&](std::uint32_t index, auto& plane) {
     plane.restore(found.entry.index, owner_of(*taken), found.length, step_of(index));
   });
   record.position = found.length;
   HOLDFAST_SOMETIMES(kRestoreInsideEntry, found.length < snapshots_[found.entry.index].position);
   if (Status const launched = publish(*taken, stream); !launched) {
-    give_back_sequence(*taken);
+    if (!HOLDFAST_MUTANT(kFailedRestoreLeaks)) {
+      give_back_sequence(*taken);
+    }
     return launched.error();
   }
   return RestoredIds{.sequence = {*taken, record.generation}, .match = found};
@@ -460,8 +470,13 @@ Result<EntryId> Core::deserialize(PrefixScope const& scope,
   for (std::uint32_t device = 0; device < device_count_ && moved; ++device) {
     moved = devices_[device]->synchronize(stream);
   }
-  if (!moved) {
-    drop_planes(entry);
+  if (!moved && !HOLDFAST_MUTANT(kFailedLoadPublished)) {
+    if (!HOLDFAST_MUTANT(kFailedLoadNotNoted)) {
+      fences_.note_use(fences_.here());  // what was written until then may still be on its way
+    }
+    if (!HOLDFAST_MUTANT(kFailedLoadLeaks)) {
+      drop_planes(entry);
+    }
     index_.give_back(entry);
     return moved.error();
   }

@@ -155,16 +155,19 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
         items.size() > 1 && answer.error().item + 1 == static_cast<std::int32_t>(items.size()));
     if (HOLDFAST_MUTANT(kHalfStep) && answer.error().item > 0 && items[0].id.index != 0 &&
         answer.error().code == ErrorCode::kExhausted && check_storage(items.first(1), is_step)) {
-      work_.clear();
+      static_cast<void>(work_.begin());
       open_item(items[0]);
     }
     return answer.error();
   }
-  if (Status const ordered = enter_begin(items, is_step, stream); !ordered) {
-    ++next_ticket_;
-    return ordered.error();
+  Status ready = enter_begin(items, is_step, stream);
+  if (ready) {
+    ready = work_.begin();
   }
-  work_.clear();
+  if (!ready) {
+    ++next_ticket_;
+    return ready.error();
+  }
   for (ItemRequest const& item : items) {
     if (item.id.index != 0) {
       open_item(item);
@@ -179,7 +182,8 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
   ++next_ticket_;
   Status const launched = launch(stream);
   if (!launched) {
-    for (ItemRequest const& item : items) {
+    for (ItemRequest const& item :
+         items.first(HOLDFAST_MUTANT(kBeginNotTainted) ? 0 : items.size())) {
       // Copies may have half run; release gives the reservation back.
       sequences_[item.id.index].tainted = item.id.index != 0;
     }
@@ -289,7 +293,7 @@ Status Core::write_rows(HandleId id,
     rows.view = make_view(id.index, plane, layer_index, rank);
     launched = devices_[device_of(plane, rank)]->launch(planes::kWriteRowsKernel, &rows, stream);
   }
-  if (!launched) {
+  if (!launched && !HOLDFAST_MUTANT(kWriteNotTainted)) {
     record.tainted = true;
   }
   return launched;
@@ -518,6 +522,7 @@ void Core::close_planes(std::uint32_t index, std::uint32_t keep) noexcept {
 }
 
 void Core::taint(std::span<ItemKeep const> items) noexcept {
+  items = items.first(HOLDFAST_MUTANT(kFinishTaintsFirst) ? 1 : items.size());
   for (ItemKeep const& item : items) {
     sequences_[item.id.index].tainted = true;
   }
@@ -550,15 +555,17 @@ Status Core::finish(std::span<ItemKeep> items, std::uint64_t ticket, Stream stre
   for (ItemKeep const& item : items) {
     HOLDFAST_TRY(enter(sequences_[item.id.index], stream));
   }
-  HOLDFAST_TRY(rescan(items, stream));
+  HOLDFAST_TRY(work_.begin());
+  if (Status const made = rescan(items, stream); !made && !HOLDFAST_MUTANT(kRescanErrorIgnored)) {
+    return made;
+  }
   for (ItemKeep const& item : items) {
     if (Status const built = build_viewed_keys(item.id.index, item.accepted.committed, stream);
-        !built) {
+        !built && !HOLDFAST_MUTANT(kKeysErrorIgnored)) {
       taint(items);
       return built;
     }
   }
-  work_.clear();
   for (ItemKeep const& item : items) {
     bool const lost = item.accepted.committed == 0 && !can_forget(item.id.index);
     HOLDFAST_SOMETIMES(kStateLost, lost);
@@ -568,10 +575,22 @@ Status Core::finish(std::span<ItemKeep> items, std::uint64_t ticket, Stream stre
     sequences_[item.id.index].tainted = lost;
   }
   Status const launched = launch(stream);
-  if (!launched) {
+  if (!launched && !HOLDFAST_MUTANT(kFinishNotTainted)) {
     taint(items);
   }
   return launched;
+}
+
+Status Core::drop(std::span<ItemKeep> items, std::uint64_t ticket, Stream stream) noexcept {
+  Status const dropped = finish(items, ticket, stream);
+  // Whose handle is let go of cannot stay open: a device failure before anything was done taints too.
+  for (ItemKeep const& item : items) {
+    if (!dropped && dropped.error().code == ErrorCode::kDeviceFailed &&
+        check_open(item.id, ticket) && !HOLDFAST_MUTANT(kDropNotTainted)) {
+      sequences_[item.id.index].tainted = true;
+    }
+  }
+  return dropped;
 }
 
 }  // namespace holdfast::internal::cache

@@ -159,7 +159,7 @@ Status Core::drop_step(HandleId step, Stream stream) noexcept {
     }
   }
   if (live != 0) {
-    answer = finish(keeps_.span(0, live), steps_[step.index].ticket, stream);
+    answer = drop(keeps_.span(0, live), steps_[step.index].ticket, stream);
   }
   close_step(step.index);
   return answer;

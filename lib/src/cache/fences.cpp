@@ -2,6 +2,8 @@
 // Waits between streams.
 #include "cache/fences.hpp"
 
+#include "base/mutants.hpp"
+
 namespace holdfast::internal::cache {
 
 Status Fences::enter(Stream stream) noexcept {
@@ -27,10 +29,16 @@ Status Fences::enter(Stream stream) noexcept {
 }
 
 Status Fences::wait_for_stream(std::uint32_t stream) noexcept {
+  if (HOLDFAST_MUTANT(kWaitNotedEarly)) {
+    waited_[current_][stream] = now_ + 1;
+  }
   for (Device* const device : devices_) {
     auto const event = device->record(streams_[stream]);
     HOLDFAST_TRY(event);
-    HOLDFAST_TRY(device->wait(streams_[current_], *event));
+    Status const waits = device->wait(streams_[current_], *event);
+    if (!waits && !HOLDFAST_MUTANT(kFailedWaitIgnored)) {
+      return waits;
+    }
   }
   waited_[current_][stream] = ++now_;
   return {};

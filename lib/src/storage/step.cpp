@@ -132,7 +132,7 @@ std::uint64_t StepWork::block_bytes(StepLimits const& limits) noexcept {
       span_bytes<PageCopy>(limits.copies) + span_bytes<TablePatch>(limits.patches) +
       span_bytes<MirrorUpdate>(limits.mirrors) + span_bytes<RowRun>(limits.runs) +
       span_bytes<std::uint32_t>(limits.columns) + span_bytes<CopySegment>(limits.flat_copies);
-  return span_bytes<StripLayout>(limits.planes) + kParameterSlots * slot;
+  return span_bytes<StripLayout>(limits.planes) + (kParameterSlots + 1) * slot;
 }
 
 bool StepWork::create(StepLimits const& limits, std::uint32_t ranks) noexcept {
@@ -194,7 +194,7 @@ Status StepWork::launch_on(Part const& part, Stream stream) const noexcept {
   Status const copied = copy_flat_on(part, stream);
   StepParameters const parameters = parameters_of(part);
   Status const launched = part.device->launch(kStepKernel, &parameters, stream);
-  return copied ? launched : copied;
+  return copied || HOLDFAST_MUTANT(kFlatCopyErrorLost) ? launched : copied;
 }
 
 Status StepWork::launch(Stream stream) noexcept {
@@ -218,22 +218,24 @@ Status StepWork::launch(Stream stream) noexcept {
     if (rank != 0 && HOLDFAST_MUTANT(kRankNotTold)) {
       continue;
     }
-    if (Status const launched = launch_on(part, stream); !launched && answer) {
-      answer = launched.error();
+    Status const launched = launch_on(part, stream);
+    if (rank != 0 && HOLDFAST_MUTANT(kFirstRankDecides)) {
+      continue;
+    }
+    if ((!launched && answer) || HOLDFAST_MUTANT(kLastRankDecides)) {
+      answer = launched ? Status{} : launched.error();
     }
   }
-  if (Status const advanced = advance(stream); !advanced && answer) {
-    answer = advanced.error();
-  }
+  advance(stream);
   return answer;
 }
 
-Status StepWork::advance(Stream stream) noexcept {
+void StepWork::advance(Stream stream) noexcept {
   constexpr std::uint32_t kHalf = kParameterSlots / 2;
   used_[slot_] = stream;
   slot_ = (slot_ + 1) % kParameterSlots;
   if (slot_ % kHalf != 0 || HOLDFAST_MUTANT(kParametersReusedEarly)) {
-    return {};
+    return;
   }
   // One event for each stream of the half that is full now, after its last launch there.
   std::uint32_t const full = slot_ == 0 ? kHalf : 0;
@@ -244,16 +246,29 @@ Status StepWork::advance(Stream stream) noexcept {
       if (std::find(used + slot + 1, end, used[slot]) != end) {
         continue;  // what follows there is later
       }
+      // The launch is enqueued: that its end cannot be noted is no failure of the call.
       auto const event = part.device->record(used[slot]);
-      HOLDFAST_TRY(event);
-      part.done[slot] = *event;
-      part.is_noted[slot] = true;
+      part.waits[slot] = event                                      ? SlotWait::kEvent
+                         : HOLDFAST_MUTANT(kSlotReusedAfterFailure) ? SlotWait::kNothing
+                                                                    : SlotWait::kStream;
+      part.done[slot] = event ? *event : Event{};
     }
+  }
+}
+
+Status StepWork::wait_for_half() noexcept {
+  constexpr std::uint32_t kHalf = kParameterSlots / 2;
+  if (slot_ % kHalf != 0) {
+    return {};
+  }
+  for (Part& part : parts_.span(0, parts_.size())) {
     for (std::uint32_t slot = slot_; slot < slot_ + kHalf; ++slot) {
-      if (part.is_noted[slot]) {
+      if (part.waits[slot] == SlotWait::kEvent) {
         HOLDFAST_TRY(part.device->await(part.done[slot]));
-        part.is_noted[slot] = false;
+      } else if (part.waits[slot] == SlotWait::kStream) {
+        HOLDFAST_TRY(part.device->synchronize(used_[slot]));
       }
+      part.waits[slot] = SlotWait::kNothing;
     }
   }
   return {};

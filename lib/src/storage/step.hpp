@@ -109,6 +109,15 @@ struct FlatCopy {
 /// Launches whose parameters may be in use at once. A half of the slots is written again when all
 /// launches of that half are done, which the host looks at once a half.
 inline constexpr std::uint32_t kParameterSlots = 16;
+/// One more, for work that is collected and never launched.
+inline constexpr std::uint32_t kSpareSlot = kParameterSlots;
+
+/// What the host waits for before it writes a parameter slot again.
+enum class SlotWait : std::uint8_t {
+  kNothing,  ///< nothing reads it, or what follows in its stream says when that ends
+  kEvent,
+  kStream,  ///< no event could be recorded
+};
 
 /// Where the step kernel finds its device memory on one rank.
 struct StepPlaces {
@@ -134,15 +143,15 @@ class StepWork {
     parts_[rank].strips[plane] = layout;
   }
 
-  void clear() noexcept {
-    copy_count_ = 0;
-    patch_count_ = 0;
-    mirror_count_ = 0;
-    run_count_ = 0;
-    column_count_ = 0;
-    zero_page_ = 0;
-    flat_copy_count_ = 0;
+  /// Begins to collect the work of one call, once nothing reads that memory any more. Errors:
+  /// kDeviceFailed, and nothing has changed.
+  [[nodiscard]] Status begin() noexcept {
+    HOLDFAST_TRY(wait_for_half());
+    clear(slot_);
+    return {};
   }
+  /// Begins to collect what is never launched.
+  void discard() noexcept { clear(kSpareSlot); }
   /// Fills a page or slot with zeros; once a call.
   void zero(std::uint32_t plane, std::uint32_t page) noexcept {
     HOLDFAST_ASSERT(zero_page_ == 0 && page != 0);
@@ -207,23 +216,36 @@ class StepWork {
     Device* device;
     StepPlaces places;
     StripLayout* strips;
-    std::array<Lists, kParameterSlots> slots;
-    std::array<Event, kParameterSlots> done;     // after the launch in the slot
-    std::array<bool, kParameterSlots> is_noted;  // there is such an event
+    std::array<Lists, kParameterSlots + 1> slots;
+    std::array<Event, kParameterSlots> done;  // after the launch in the slot
+    std::array<SlotWait, kParameterSlots> waits;
   };
 
-  [[nodiscard]] Lists& first() noexcept { return parts_[0].slots[slot_]; }
+  void clear(std::uint32_t slot) noexcept {
+    into_ = slot;
+    copy_count_ = 0;
+    patch_count_ = 0;
+    mirror_count_ = 0;
+    run_count_ = 0;
+    column_count_ = 0;
+    zero_page_ = 0;
+    flat_copy_count_ = 0;
+  }
+  [[nodiscard]] Lists& first() noexcept { return parts_[0].slots[into_]; }
   [[nodiscard]] StepParameters parameters_of(Part const& part) const noexcept;
   [[nodiscard]] Status launch_on(Part const& part, Stream stream) const noexcept;
   [[nodiscard]] Status copy_flat_on(Part const& part, Stream stream) const noexcept;
-  /// Goes on to the next slot, once nothing reads it any more.
-  [[nodiscard]] Status advance(Stream stream) noexcept;
+  /// Goes on to the next slot.
+  void advance(Stream stream) noexcept;
+  /// Before the first slot of a half is written: its launches of the last lap are done.
+  [[nodiscard]] Status wait_for_half() noexcept;
 
   base::FixedArray<Part> parts_;  // [ranks]
   base::FixedArray<FlatCopy> flat_copies_;
   StepLimits limits_{};
   std::array<Stream, kParameterSlots> used_{};  // where the launches of these slots went
-  std::uint32_t slot_ = 0;
+  std::uint32_t slot_ = 0;                      // of the next launch
+  std::uint32_t into_ = 0;                      // that work is collected in
   std::uint32_t copy_count_ = 0;
   std::uint32_t patch_count_ = 0;
   std::uint32_t mirror_count_ = 0;

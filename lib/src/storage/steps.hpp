@@ -27,9 +27,16 @@ class Steps {
   [[nodiscard]] StepWork const& of(std::uint32_t stage) const noexcept { return works_[stage]; }
   [[nodiscard]] std::span<StepWork> all() noexcept { return {works_.data(), stages_}; }
 
-  void clear() noexcept {
+  /// As StepWork::begin, on all stages.
+  [[nodiscard]] Status begin() noexcept {
     for (StepWork& stage : all()) {
-      stage.clear();
+      HOLDFAST_TRY(stage.begin());
+    }
+    return {};
+  }
+  void discard() noexcept {
+    for (StepWork& stage : all()) {
+      stage.discard();
     }
   }
   void open_mirror() noexcept {

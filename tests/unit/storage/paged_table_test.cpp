@@ -70,7 +70,7 @@ class PagedTableTest : public testing::Test {
   void write(Owner who, std::uint32_t from, std::uint32_t to, float value) {
     std::uint32_t const needed = table_.pages_needed(who, from, to);
     std::uint32_t const before = table_.pages().free_count();
-    step_.clear();
+    ASSERT_TRUE(step_.begin());
     table_.copy_on_write(who, from, to, step_);
     table_.extend(who, to, step_);
     EXPECT_EQ(before - table_.pages().free_count(), needed) << "need is exact";
@@ -80,7 +80,7 @@ class PagedTableTest : public testing::Test {
     }
   }
   void load(std::uint32_t from, Owner who, bool fresh) {
-    step_.clear();
+    ASSERT_TRUE(step_.begin());
     table_.load(from, who, fresh, step_);
     ASSERT_TRUE(IsOk(step_.launch({})));
   }
@@ -182,7 +182,7 @@ TEST_F(PagedTableTest, ForkCopiesThePartialPageAndOnlyItsRows) {
   EXPECT_EQ(table_.page_at(sequence(2), 1), table_.page_at(sequence(1), 1));
   EXPECT_EQ(table_.pages_needed(owner(2), 3, 4), 1U);
   write(owner(2), 3, 3, 0);
-  step_.clear();
+  ASSERT_TRUE(step_.begin());
   table_.copy_on_write(owner(2), 3, 4, step_);
   ASSERT_TRUE(IsOk(step_.launch({})));
   EXPECT_EQ(cell(sequence(2), 2), 2.0F);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations in which device calls fail. The library says whether a sequence is as it was or
+// tainted, and the model takes that over; that it is true is for the invariants.
+#include <algorithm>
+
+#include "fuzz/runner.hpp"
+
+namespace holdfast::fuzz {
+
+using invariant::Check;
+using model::AnyOp;
+using model::SequenceName;
+
+/// Puts devices that fail calls between the library, the engine and their devices. Not when there
+/// is a shadow, which would have to fail at the same calls.
+void Runner::add_faults(std::vector<Device*>& engine_devices) {
+  for (std::uint32_t i = 0; i < devices_.size() && !shadow_; ++i) {
+    auto const add = [&](Device& device) -> Device* {
+      auto const stall = [this, i](Stream stream) {
+        if (!sim_devices_.empty()) {
+          sim_devices_[i]->stall(stream);
+        }
+      };
+      fault_devices_.push_back(std::make_unique<model::FaultDevice>(device, faults_, i, stall));
+      return fault_devices_.back().get();
+    };
+    bool const is_shared = devices_[i] == engine_devices[i];
+    devices_[i] = add(*devices_[i]);
+    engine_devices[i] = is_shared ? devices_[i] : add(*engine_devices[i]);
+  }
+}
+
+model::Observation Runner::run_op(AnyOp const& op, Check& check, ProgramResult& result) {
+  model::Observation shadow_answer;
+  std::visit(
+      [&](auto const& known) {
+        system_->clear_given_up();
+        faults_.arm();
+        check.got = known.run(*system_);
+        faults_.disarm();
+        shadow_answer = shadow_ ? shadow_->run(op) : check.got;
+        check.failed_calls = faults_.failed();
+        if (check.failed_calls != 0) {
+          adopt_failure(op, check);
+        }
+        if (check.failed_calls != 0 && check.got.is(ErrorCode::kDeviceFailed)) {
+          check.want = check.got;
+          model_.skip_tokens(known.rows());
+        } else {
+          check.want = known.apply(model_, check.got);
+        }
+        result.counts.rows += check.got.ok ? known.rows() : 0;
+      },
+      op);
+  if (check.failed_calls != 0 && !world_) {
+    model_.settle();  // who asks again is told
+  }
+  return shadow_answer;
+}
+
+void Runner::adopt_failure(AnyOp const& op, Check& check) {
+  model_.doubt_entries();
+  if (!check.got.is(ErrorCode::kDeviceFailed)) {
+    return;
+  }
+  for (std::uint32_t i = 0; i < subject_count_; ++i) {
+    adopt_failed_subject(subjects_[i], check);
+  }
+  auto const* const reload = std::get_if<model::ReloadOp>(&op);
+  if (reload != nullptr && model_.entry(reload->entry).live && !system_->has_entry(reload->entry)) {
+    static_cast<void>(model_.erase(reload->entry));  // it was gone when its bytes were loaded
+    check.left_unknown = true;
+  }
+}
+
+/// What an engine does: what its operation gave up on is released; what is tainted stays until
+/// somebody releases it.
+void Runner::adopt_failed_subject(Subject const& subject, Check& check) {
+  SequenceName const name = subject.name;
+  if (!model_.sequence(name).live) {
+    return;
+  }
+  auto const info = [&] { return check.inspection.sequence(system_->id(name).index); };
+  if (info().open && !subject.before.sequence.open && !info().tainted) {
+    system_->let_go(name);  // an append whose commit could not begin
+  }
+  auto const given_up = system_->given_up();
+  bool const is_given_up = std::find(given_up.begin(), given_up.end(), name) != given_up.end();
+  SequenceInfo const now = info();
+  if (now.tainted) {
+    check.left_unknown = check.left_unknown || !model_.sequence(name).tainted;
+    model_.taint(name);
+  } else if (is_given_up) {
+    // The engine knows which rows were committed, in an operation of several calls too.
+    if (now.open || now.position != system_->rows_of(name)) {
+      report_.add({.id = "FAIL",
+                   .position = model_.position(name),
+                   .holder = invariant::name_of(name),
+                   .text = "a device call failed and the handle was dropped, but it is at " +
+                           std::to_string(now.position) + (now.open ? " and open" : "")});
+    }
+    check.left_unknown = true;
+    static_cast<void>(system_->release(name));
+    static_cast<void>(model_.release(name));
+  }
+}
+
+}  // namespace holdfast::fuzz

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// fault: a device call that is to come will fail. heal: everything works again. They say nothing of
+// the cache's meaning.
+#pragma once
+
+#include <iterator>
+
+#include "models/ops/pick.hpp"
+#include "models/system.hpp"
+
+namespace holdfast::model {
+
+/// fault kind=launch after=2 forever=1 done=1
+struct FaultOp {
+  static constexpr char const* kName = "fault";
+  FaultKind kind = FaultKind::kAny;
+  std::uint32_t after = 0;
+  std::uint32_t forever = 0;
+  std::uint32_t done = 0;
+
+  [[nodiscard]] bool precondition(Model const& /*model*/) const { return true; }
+  Observation apply(Model& /*model*/, Observation const& /*got*/) const {
+    return Observation::success(0);
+  }
+  Observation run(System& system) const {
+    return system.fault({.kind = kind, .after = after, .forever = forever != 0, .done = done != 0});
+  }
+  static std::optional<FaultOp> generate(GenerateContext const& context) {
+    Source& source = context.source;
+    constexpr std::uint32_t kSpans[] = {2, 4, 16, 64};  // how far away it may be, in calls
+    bool const is_any = source.one_in(2);
+    return FaultOp{
+        .kind = is_any ? FaultKind::kAny : static_cast<FaultKind>(source.below(kFaultKindCount)),
+        .after = source.below(kSpans[source.below(std::size(kSpans))]),
+        .forever = source.one_in(3) ? 1U : 0U,
+        .done = source.one_in(3) ? 1U : 0U};
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("kind", kind);
+    visit("after", after);
+    visit("forever", forever, 0U);
+    visit("done", done, 0U);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+/// heal
+struct HealOp {
+  static constexpr char const* kName = "heal";
+
+  [[nodiscard]] bool precondition(Model const& /*model*/) const { return true; }
+  Observation apply(Model& /*model*/, Observation const& /*got*/) const {
+    return Observation::success(0);
+  }
+  Observation run(System& system) const { return system.heal(); }
+  static std::optional<HealOp> generate(GenerateContext const& /*context*/) { return HealOp{}; }
+  template <typename Visitor>
+  void fields(Visitor& /*visit*/) {}
+  [[nodiscard]] std::uint32_t rows() const { return 0; }
+};
+
+}  // namespace holdfast::model
