@@ -8,7 +8,7 @@
 namespace holdfast::fuzz {
 namespace {
 
-constexpr std::size_t kMostPlaces = 64;
+constexpr std::size_t kMostPlaces = 256;  // those of a swarm, and some
 
 }  // namespace
 

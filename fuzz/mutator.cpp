@@ -210,8 +210,12 @@ void apply(AnyOp const& op, Model& model) {
 
 ProgramMutator::ProgramMutator(GeometryShelf& shelf,
                                std::vector<std::string> references,
+                               std::vector<std::string> variants,
                                ChangeBytes change)
-    : shelf_{shelf}, references_{std::move(references)}, change_bytes_{std::move(change)} {}
+    : shelf_{shelf},
+      references_{std::move(references)},
+      variants_{std::move(variants)},
+      change_bytes_{std::move(change)} {}
 
 void ProgramMutator::mutate(model::Trace& program, std::uint64_t seed) {
   Source source{seed};
@@ -227,7 +231,8 @@ void ProgramMutator::mutate(model::Trace& program, std::uint64_t seed) {
 }
 
 void ProgramMutator::choose_geometry(model::Trace& program, Source& source) {
-  program.geometry = references_[source.below(static_cast<std::uint32_t>(references_.size()))];
+  auto const& some = !variants_.empty() && source.one_in(2) ? variants_ : references_;
+  program.geometry = some[source.below(static_cast<std::uint32_t>(some.size()))];
 }
 
 Model& ProgramMutator::model_at(model::Trace const& program, std::size_t at) {

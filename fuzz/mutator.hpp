@@ -20,9 +20,11 @@ class ProgramMutator {
   /// Changes the bytes of a field that is payload; an engine's own mutation, if it has one.
   using ChangeBytes = std::function<void(std::span<std::uint8_t> bytes)>;
 
-  /// `references` are the geometries that programs may change to; at least one.
+  /// `references` are the geometries that programs may change to; at least one. `variants` are those
+  /// of other sizes, which get half of the turns, if any.
   ProgramMutator(GeometryShelf& shelf,
                  std::vector<std::string> references,
+                 std::vector<std::string> variants = {},
                  ChangeBytes change = {});
 
   /// Changes a program in one to three ways. One without a geometry that can be run gets one.
@@ -42,6 +44,7 @@ class ProgramMutator {
 
   GeometryShelf& shelf_;
   std::vector<std::string> references_;
+  std::vector<std::string> variants_;
   ChangeBytes change_bytes_;
 };
 

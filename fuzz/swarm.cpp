@@ -255,6 +255,22 @@ Swarm::Swarm(std::vector<Geometry> const& geometries,
   }
 }
 
+std::vector<std::string> variant_references(std::vector<std::string> const& names,
+                                            std::uint64_t seed) {
+  std::vector<Geometry> geometries;
+  for (std::string const& name : names) {
+    geometries.push_back(model::load_geometry(name));
+  }
+  Swarm const swarm{geometries, seed, std::nullopt};
+  std::vector<std::string> references;
+  for (Geometry const& setting : swarm.settings()) {
+    if (!setting.overrides.empty()) {
+      references.push_back(model::geometry_reference(setting));
+    }
+  }
+  return references;
+}
+
 SwarmProgram Swarm::program(std::uint64_t index) const noexcept {
   SwarmProgram program{.seed = program_seed(seed_, index)};
   Source source{seed_for(program.seed, Use::kFlavor)};

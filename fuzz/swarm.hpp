@@ -68,6 +68,10 @@ class Swarm {
   std::optional<Flavor> only_;
 };
 
+/// References of the geometries of other sizes that a swarm with this seed has of these, by name.
+[[nodiscard]] std::vector<std::string> variant_references(std::vector<std::string> const& names,
+                                                          std::uint64_t seed);
+
 /// Runs programs of a swarm; keeps a runner for each setting that it met. One thread at a time.
 class SwarmRunner {
  public:

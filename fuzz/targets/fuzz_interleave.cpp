@@ -6,6 +6,7 @@
 #include "fuzz/codec.hpp"
 #include "fuzz/geometry_shelf.hpp"
 #include "fuzz/mutator.hpp"
+#include "fuzz/swarm.hpp"
 #include "fuzz/targets/feedback.hpp"
 #include "fuzz/targets/target.hpp"
 
@@ -25,8 +26,14 @@ void change_bytes(std::span<std::uint8_t> bytes) {
 constexpr auto change_bytes = nullptr;
 #endif
 
+ProgramMutator* make_mutator() {
+  constexpr std::uint64_t kVariantSeed = 1;
+  std::vector<std::string> const names = model::default_geometry_names();
+  return new ProgramMutator{shelf(), names, variant_references(names, kVariantSeed), change_bytes};
+}
+
 ProgramMutator& mutator() {
-  static auto& known = *new ProgramMutator{shelf(), model::default_geometry_names(), change_bytes};
+  static auto& known = *make_mutator();
   return known;
 }
 

@@ -15,6 +15,7 @@
 
 #include "fuzz/codec.hpp"
 #include "fuzz/op_fields.hpp"
+#include "fuzz/swarm.hpp"
 #include "models/geometry/geometry.hpp"
 
 namespace holdfast::fuzz {
@@ -44,6 +45,31 @@ TEST_F(Mutator, SameSeedSameProgram) {
     texts.insert(model::print_trace(first));
   }
   EXPECT_GT(texts.size(), 80U);
+}
+
+TEST_F(Mutator, ChangesSizesOfTheGeometry) {
+  std::vector<std::string> const variants = variant_references({"tiny", "tiny-tight"}, 1);
+  ASSERT_GT(variants.size(), 8U);
+  for (std::string const& variant : variants) {
+    EXPECT_NE(variant.find(' '), std::string::npos) << variant;
+    EXPECT_NE(shelf_.find(variant), nullptr) << variant;
+  }
+  ProgramMutator mutator{shelf_, {"tiny"}, variants};
+  std::set<std::string> met;
+  std::uint32_t plain = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    model::Trace program;
+    mutator.mutate(program, seed);
+    plain += program.geometry == "tiny" ? 1U : 0U;
+    met.insert(program.geometry);
+    // It passes through the byte form, which libFuzzer keeps.
+    EXPECT_EQ(decode_program(encode_program(program)).geometry, program.geometry);
+    EXPECT_FALSE(shelf_.find(program.geometry)->runner.run_ops(program.ops).failure.has_value())
+        << model::print_trace(program);
+  }
+  std::set<std::string> const different{variants.begin(), variants.end()};
+  EXPECT_EQ(met.size(), different.size() + 1);
+  EXPECT_NEAR(plain, 200, 50);
 }
 
 TEST_F(Mutator, ManyInARowStillMeanSomething) {
@@ -106,7 +132,7 @@ TEST_F(Mutator, NothingCrossedWithSomethingIsSomething) {
 
 TEST_F(Mutator, PayloadIsChangedByTheEngine) {
   std::uint32_t calls = 0;
-  ProgramMutator mutator{shelf_, {"tiny"}, [&](std::span<std::uint8_t> bytes) {
+  ProgramMutator mutator{shelf_, {"tiny"}, {}, [&](std::span<std::uint8_t> bytes) {
                            ++calls;
                            bytes[0] = 0x5A;
                          }};
