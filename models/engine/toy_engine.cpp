@@ -360,7 +360,8 @@ Status ToyEngine::write_plane(Handle& handle,
                               RowSpan const& span,
                               std::uint32_t rank,
                               WriteStyle style) noexcept {
-  auto const [tokens, position, first, count] = span;
+  auto const [tokens, position, all_first, count] = span;
+  std::uint32_t const first = all_first;  // clang 14 captures no structured binding
   auto* const staging = scratch_.take<float>(std::size_t{count} * plane.elements);
   RowsParameters parameters{.shape = &plane,
                             .view = {},

@@ -70,7 +70,7 @@ class RecurrentPlaneTest : public testing::Test {
   ~RecurrentPlaneTest() override { EXPECT_TRUE(plane_.audit()); }
 
   void start(std::uint32_t index) {
-    step_.clear();
+    EXPECT_TRUE(step_.begin());
     plane_.start(owner(index), step_);
     ASSERT_TRUE(IsOk(step_.launch({})));
   }
@@ -87,7 +87,7 @@ class RecurrentPlaneTest : public testing::Test {
   std::vector<std::uint32_t> begin(std::uint32_t index, Opening const& opening) {
     std::uint32_t const needed = plane_.need(owner(index), opening);
     std::uint32_t const before = plane_.available();
-    step_.clear();
+    EXPECT_TRUE(step_.begin());
     step_.open_mirror();
     plane_.copy_on_write(owner(index), opening, step_);
     plane_.reserve(owner(index), opening, step_);

@@ -82,14 +82,14 @@ class TailRingPlaneTest : public testing::Test {
   void begin(Owner who, Opening const& opening) {
     std::uint32_t const needed = plane_.need(who, opening);
     std::uint32_t const before = plane_.available();
-    step_.clear();
+    EXPECT_TRUE(step_.begin());
     plane_.copy_on_write(who, opening, step_);
     plane_.reserve(who, opening, step_);
     EXPECT_EQ(before - plane_.available(), needed) << "need is exact";
     ASSERT_TRUE(IsOk(step_.launch({})));
   }
   void end(Owner who, Opening const& opening, std::uint32_t keep) {
-    step_.clear();
+    EXPECT_TRUE(step_.begin());
     plane_.commit(who, opening, keep, step_);
     ASSERT_TRUE(IsOk(step_.launch({})));
   }
@@ -97,7 +97,7 @@ class TailRingPlaneTest : public testing::Test {
     run(who, {.base = base, .rows = rows, .round = false, .reached = 0}, rows, rows, value);
   }
   void load(std::uint32_t from, Owner who, LoadKind kind) {
-    step_.clear();
+    EXPECT_TRUE(step_.begin());
     plane_.load(from, who, kind, step_);
     ASSERT_TRUE(IsOk(step_.launch({})));
   }
