@@ -16,10 +16,6 @@ namespace {
 using invariant::Check;
 using invariant::PlaneBinding;
 
-std::string answer_text(model::Observation const& answer) {
-  return answer.ok ? fmt::format("ok({})", answer.value) : name_of(answer.code);
-}
-
 /// Pages of a table that somebody else holds as well.
 std::uint32_t shared_pages(Check const& check,
                            PlaneBinding const& plane,
@@ -71,9 +67,9 @@ class Teller {
     }
     Moment moment{.text = model::text_of(*check.op),
                   .kind = std::string{model::name_of(*check.op)},
-                  .answer = answer_text(check.got)};
+                  .answer = text_of(check.got)};
     if (!(check.want == check.got)) {
-      moment.want = answer_text(check.want);
+      moment.want = text_of(check.want);
     }
     for_each_sequence(
         check, [&](model::SequenceName name, Holder holder, model::History const& history) {

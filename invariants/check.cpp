@@ -313,20 +313,16 @@ void add_place(std::span<PlaneBinding const> planes,
                std::vector<Place>& places) {
   PlaneBinding const* plane = nullptr;
   std::byte const* arena = nullptr;
-  auto const is_in = [&](PlaneBinding const& candidate) {
+  for (PlaneBinding const& candidate : planes) {
     std::uint64_t const bytes = candidate.info.page_bytes * candidate.info.pages;
     for (std::byte const* const base : candidate.bases) {
       if (range.base >= base && range.base < base + bytes) {
         plane = &candidate;
         arena = base;
-        return true;
       }
     }
-    return false;
-  };
-  // Rows of one plane are written together.
-  if ((places.empty() || !is_in(*places.back().plane)) &&
-      std::none_of(planes.begin(), planes.end(), is_in)) {
+  }
+  if (plane == nullptr) {
     return;
   }
   PlaneInfo const& info = plane->info;

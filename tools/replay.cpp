@@ -41,10 +41,6 @@ struct Replayed {
   std::vector<model::AnyOp> ops;  // that ran
 };
 
-std::string answer_text(Observation const& answer) {
-  return answer.ok ? fmt::format("ok({})", answer.value) : name_of(answer.code);
-}
-
 /// Follows a runner through the lines of a trace: it skips those that cannot run.
 class Follower {
  public:
@@ -54,9 +50,9 @@ class Follower {
   }
 
   void step(Observation const& want, Observation const& got) {
-    std::string answer = answer_text(got);
+    std::string answer = fuzz::text_of(got);
     if (!(want == got)) {
-      answer += ", the model says " + answer_text(want);
+      answer += ", the model says " + fuzz::text_of(want);
     }
     add(std::move(answer), false);
     ran_ = steps_.size();

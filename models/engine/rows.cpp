@@ -50,47 +50,34 @@ void store(float* to, Floats values) noexcept {
   std::memcpy(to, &values, sizeof values);
 }
 
-/// Some rows of an ssm state, at most kLanes of them, after some more inputs, [count, kLanes].
-/// `from` and `to` may be the same. Four rows advance side by side: in one alone each token waits
-/// for the one before it.
-void decay_rows(float const* from,
-                float* to,
-                float const* inputs,
-                std::uint32_t count,
-                std::uint32_t width,
-                std::uint32_t lanes) noexcept {
-  float const* const end = inputs + std::size_t{count} * kLanes;
+/// One row of an ssm state after some more inputs, which lie `stride` apart. `from` and `to` may be
+/// the same.
+void decay_row(float const* from,
+               float* to,
+               float const* inputs,
+               std::uint32_t stride,
+               std::uint32_t count,
+               std::uint32_t width) noexcept {
+  float const* const end = inputs + std::size_t{count} * stride;
+  Floats factors = {1.0F, 2.0F, 3.0F, 4.0F};
   std::uint32_t column = 0;
-  if (lanes == kLanes) {
-    Floats factors = {1.0F, 2.0F, 3.0F, 4.0F};
-    for (; column + kLanes <= width; column += kLanes, factors += 4.0F) {
-      float const* const row = from + column;
-      Floats first = load(row);
-      Floats second = load(row + width);
-      Floats third = load(row + 2 * std::size_t{width});
-      Floats fourth = load(row + 3 * std::size_t{width});
-      for (float const* input = inputs; input != end; input += kLanes) {
-        first = 0.75F * first + input[0] * factors;
-        second = 0.75F * second + input[1] * factors;
-        third = 0.75F * third + input[2] * factors;
-        fourth = 0.75F * fourth + input[3] * factors;
-      }
-      float* const out = to + column;
-      store(out, first);
-      store(out + width, second);
-      store(out + 2 * std::size_t{width}, third);
-      store(out + 3 * std::size_t{width}, fourth);
+  for (; column + 2 * kLanes <= width; column += 2 * kLanes, factors += 8.0F) {
+    Floats low = load(from + column);
+    Floats high = load(from + column + kLanes);
+    Floats const high_factors = factors + 4.0F;
+    for (float const* input = inputs; input != end; input += stride) {
+      low = 0.75F * low + *input * factors;
+      high = 0.75F * high + *input * high_factors;
     }
+    store(to + column, low);
+    store(to + column + kLanes, high);
   }
-  for (float factor = static_cast<float>(column + 1); column < width; ++column, factor += 1.0F) {
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-      std::size_t const at = std::size_t{lane} * width + column;
-      float value = from[at];
-      for (float const* input = inputs; input != end; input += kLanes) {
-        value = 0.75F * value + input[lane] * factor;
-      }
-      to[at] = value;
+  for (float factor = factors[0]; column < width; ++column, factor += 1.0F) {
+    float value = from[column];
+    for (float const* input = inputs; input != end; input += stride) {
+      value = 0.75F * value + *input * factor;
     }
+    to[column] = value;
   }
 }
 
@@ -287,9 +274,9 @@ void advance_ssm(StateShape const& shape,
     for (std::uint32_t row = group * group_rows; row < end; row += kLanes) {
       std::uint32_t const lanes = std::min(end - row, kLanes);
       fill_inputs(shape, own, seeds, count, before, row, channel, lanes, inputs);
-      decay_rows(from, to, inputs, count, shape.d_v, lanes);
-      from += std::size_t{lanes} * shape.d_v;
-      to += std::size_t{lanes} * shape.d_v;
+      for (std::uint32_t lane = 0; lane < lanes; ++lane, from += shape.d_v, to += shape.d_v) {
+        decay_row(from, to, inputs + lane, kLanes, count, shape.d_v);
+      }
       channel = own.count == 0 ? 0 : (channel + kLanes) % own.count;
     }
   }
@@ -333,6 +320,7 @@ void put_shard(StateShape const& shape,
 }
 
 void make_row(PlaneShape const& shape, Token token, std::uint32_t position, float* out) noexcept {
+  std::uint32_t const width = shape.elements / shape.parts;
   std::uint32_t const seed = seed_of(shape.kind, shape.layer, token);
   // Indexer rows are [value | gate]; gates lie in [-4, 4), so that weights meet both clamps.
   bool const has_gates = shape.kind == PlaneKind::kTailRing;
@@ -348,15 +336,11 @@ void make_row(PlaneShape const& shape, Token token, std::uint32_t position, floa
       out[element] = out[element] * (1.0F / 8192.0F) - 4.0F;
     }
   }
-  std::uint32_t const count = shape.parts * shape.shares;
-  std::uint32_t const share = count == 1 ? shape.elements : shape.elements / count;
-  std::uint32_t const limit = has_gates ? shape.key_width : share;
-  std::uint32_t part = 0;
-  for (std::uint32_t i = 0; i < count; ++part) {
-    ClearElements const clear = clear_elements(shape, token, position, part);
-    for (std::uint32_t const end = i + shape.shares; i < end; ++i) {
-      std::copy_n(clear.values.data(), std::min(limit, clear.count), out + i * share);
-    }
+  std::uint32_t const share = width / shape.shares;
+  for (std::uint32_t i = 0; i < shape.parts * shape.shares; ++i) {
+    ClearElements const clear = clear_elements(shape, token, position, i / shape.shares);
+    std::uint32_t const limit = has_gates ? shape.key_width : share;
+    std::copy_n(clear.values.data(), std::min(limit, clear.count), out + i * share);
   }
 }
 
