@@ -216,7 +216,11 @@ FailedProgram explain_failure(model::Geometry const& geometry,
                               bool compare,
                               model::DeviceChoice device) {
   Runner runner{geometry,
-                {.compare = compare, .keep_log = true, .watch_one_in = 1, .device = device}};
+                {.compare = compare,
+                 .keep_log = true,
+                 .watch_one_in = 1,
+                 .device = device,
+                 .explain_order = true}};
   ProgramResult const result = runner.run_ops(ops);
   return failed_program(geometry, result.failure.value_or(Failure{}), runner.ops(), device);
 }
@@ -242,7 +246,7 @@ std::string describe_failure(Failure const& failure, std::vector<model::AnyOp> c
     }
     text += ": " + violation.text + "\n";
   }
-  return text;
+  return failure.why.empty() ? text : text + "why they are not ordered:\n" + failure.why;
 }
 
 }  // namespace holdfast::fuzz

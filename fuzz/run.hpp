@@ -65,7 +65,7 @@ struct RunResult {
                                             bool compare,
                                             model::DeviceChoice device = {});
 
-/// The lines that a person reads: operation, violations, story.
+/// The lines that a person reads: operation, violations, and why, when that is known.
 [[nodiscard]] std::string describe_failure(Failure const& failure,
                                            std::vector<model::AnyOp> const& ops);
 

@@ -100,6 +100,7 @@ Runner::Runner(model::Geometry const& geometry, RunnerOptions options)
   if (options_.device.is_simulated) {
     world_ = std::make_unique<model::SimWorld>();
     world_->set_order_check(options_.check_order);
+    world_->set_log(options_.explain_order ? &order_log_ : nullptr);
     model_.set_asynchronous(true);
     for (std::uint32_t i = 0; i < count; ++i) {
       sim_devices_.push_back(std::make_unique<model::SimDevice>(*world_, *devices_[i], i));
@@ -131,7 +132,7 @@ ProgramResult Runner::run_seed(std::uint64_t seed, Generator const& generator) {
   return run(next, seed, model::mix(seed, 0x7761746368U) % options_.watch_one_in == 0);
 }
 
-ProgramResult Runner::run_ops(std::span<AnyOp const> ops) {
+ProgramResult Runner::run_ops(std::span<AnyOp const> ops, std::uint64_t sim_seed) {
   auto const next = [&](AnyOp& op) {
     while (!ops.empty()) {
       op = ops.front();
@@ -142,7 +143,7 @@ ProgramResult Runner::run_ops(std::span<AnyOp const> ops) {
     }
     return false;
   };
-  return run(next);
+  return run(next, sim_seed, options_.watch_one_in == 1);
 }
 
 ProgramResult Runner::run(NextOp const& next, std::uint64_t sim_seed, bool watched) {
@@ -166,6 +167,7 @@ ProgramResult Runner::run(NextOp const& next, std::uint64_t sim_seed, bool watch
   if (!run_with_contract([&] { delete system; }).empty()) {
     keep_for_ever(system);
   }
+  explain_order(result);
   return result;
 }
 

@@ -17,6 +17,7 @@
 #include "invariants/registry.hpp"
 #include "models/geometry/geometry.hpp"
 #include "models/shadow/shadow.hpp"
+#include "models/sim/witness.hpp"
 #include "models/trace.hpp"
 
 namespace holdfast::fuzz {
@@ -34,8 +35,9 @@ struct RunnerOptions {
   std::uint32_t watch_one_in = 16;
   model::DeviceChoice device;  ///< its seed is for run_ops(); run_seed() has one for each program
   model::ShadowPool* shadow_pool = nullptr;  ///< devices of the shadow; none: CUDA devices
-  bool check_order = true;  ///< on simulated devices, look for accesses that nothing orders
-  bool faults = false;      ///< device calls fail in the programs of a swarm
+  bool check_order = true;     ///< on simulated devices, look for accesses that nothing orders
+  bool explain_order = false;  ///< say which order is missing, too
+  bool faults = false;         ///< device calls fail in the programs of a swarm
   /// Called before each operation; for those that may not come back from it.
   std::function<void(model::AnyOp const& op)> on_begin;
   /// Called after each operation; for replays.
@@ -55,6 +57,7 @@ struct Failure {
   std::uint32_t op_index = 0;
   bool at_end = false;  ///< found when the program was over, whatever its last operation
   std::vector<invariant::Violation> violations;
+  std::string why;  ///< lines on the order that is missing, when that was asked for
 };
 
 /// Counts of one or many programs; they add up.
@@ -94,7 +97,11 @@ class Runner {
   /// The same with another generator.
   ProgramResult run_seed(std::uint64_t seed, Generator const& generator);
   /// Runs given operations; one whose precondition does not hold is skipped.
-  ProgramResult run_ops(std::span<model::AnyOp const> ops);
+  ProgramResult run_ops(std::span<model::AnyOp const> ops) {
+    return run_ops(ops, options_.device.seed);
+  }
+  /// The same with another seed of simulated devices.
+  ProgramResult run_ops(std::span<model::AnyOp const> ops, std::uint64_t sim_seed);
   /// Runs the operations that `next` says; their preconditions must hold.
   ProgramResult run(NextOp const& next) {
     return run(next, options_.device.seed, options_.watch_one_in == 1);
@@ -152,6 +159,7 @@ class Runner {
   void evaluate(invariant::Check const& check, bool cheap, bool deep, ProgramResult& result);
   void finish(ProgramResult& result);
   void digest_visible(ProgramResult& result);
+  void explain_order(ProgramResult& result) const;
   void fail(std::uint32_t index, ProgramResult& result) const;
   [[nodiscard]] invariant::Check make_check() const;
 
@@ -162,6 +170,7 @@ class Runner {
   model::Recorder recorder_;
   std::vector<std::unique_ptr<model::RankDevice>> rank_devices_;  // when there are several
   std::vector<Device*> devices_;
+  model::OrderLog order_log_;
   std::unique_ptr<model::SimWorld> world_;  // of simulated devices
   std::vector<std::unique_ptr<model::SimDevice>> sim_devices_;
   model::FaultSwitch faults_;

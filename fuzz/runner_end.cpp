@@ -47,6 +47,13 @@ void Runner::finish(ProgramResult& result) {
   }
 }
 
+/// When the program is over, so that all that it enqueued is known.
+void Runner::explain_order(ProgramResult& result) const {
+  if (result.failure && world_ && options_.explain_order && world_->order().conflict()) {
+    result.failure->why = order_log_.witness(*world_, *world_->order().conflict());
+  }
+}
+
 void Runner::digest_visible(ProgramResult& result) {
   Check const check = make_check();
   if (world_) {

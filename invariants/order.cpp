@@ -14,8 +14,8 @@ void cheap(Check const& check, Report& report) {
                 .holder = check.subject ? name_of(*check.subject) : "",
                 .text = describe(*check.sim, *conflict)});
   }
-  if (check.sim->has_deadlock()) {
-    report.add({.id = "ORDER", .text = "a stream waits for an event that can never come"});
+  if (std::string const& deadlock = check.sim->deadlock(); !deadlock.empty()) {
+    report.add({.id = "ORDER", .text = "deadlock: " + deadlock});
   }
 }
 

@@ -55,6 +55,7 @@ struct Words {
   std::string repeat;
   bool no_compare = false;
   bool faults = false;
+  bool why = false;
   bool json = false;
   bool markdown = false;
   bool text = false;
@@ -165,6 +166,7 @@ void define_replay(CLI::App& command, Words& words) {
                   words.device,
                   "The device to run on: host, or cuda. Default: the one that each trace names")
       ->type_name("NAME");
+  command.add_flag("--why", words.why, "Of accesses that nothing orders: which order is missing");
   add_mutant(command, words);
   add_checking(command, words);
   command
@@ -417,6 +419,7 @@ ReplayOptions read_replay(CLI::App const& command, Words const& words) {
                         .promote = text_if_given(command, "--promote", words.promote),
                         .row = text_if_given(command, "--row", words.row),
                         .corpus = text_if_given(command, "--corpus", words.corpus),
+                        .why = words.why,
                         .compare = !words.no_compare,
                         .json = words.json};
   if (options.paths.empty()) {

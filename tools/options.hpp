@@ -50,6 +50,7 @@ struct ReplayOptions {
   std::optional<std::string> promote;  ///< name of the regression trace to make
   std::optional<std::string> row;      ///< what it shows; none: it is of our own
   std::optional<std::string> corpus;   ///< where to; none: ./corpus
+  bool why = false;                    ///< say which order is missing between accesses
   bool compare = true;
   bool json = false;
 };

@@ -97,6 +97,7 @@ Replayed replay(LoadedTrace const& loaded, ReplayOptions const& options) {
        .keep_log = true,
        .watch_one_in = 1,
        .device = model::device_from(options.device.value_or(loaded.trace.device)),
+       .explain_order = options.why,
        .on_step = [&](std::uint32_t, model::AnyOp const&, auto const& want, auto const& got) {
          follower->step(want, got);
        }}};
@@ -122,6 +123,9 @@ std::string command_for(char const* command,
   std::vector<std::string> words = {invoked_name(), command, path};
   if (options.device && std::string_view{command} == "replay") {
     words.insert(words.end(), {"--device", *options.device});
+  }
+  if (options.why && std::string_view{command} == "replay") {
+    words.emplace_back("--why");
   }
   append_judging(words, options.mutant, options.compare);
   return command_of(words);
@@ -171,6 +175,7 @@ Json failure_json(Replayed const& replayed, std::string const& command) {
           {"operation", replayed.result.failure->op_index},
           {"steps", std::move(steps)},
           {"violations", json_of(replayed.result.failure->violations)},
+          {"why", replayed.result.failure->why},
           {"reproduce", command}};
 }
 

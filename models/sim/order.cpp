@@ -4,12 +4,23 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace holdfast::model {
 namespace {
 
 constexpr std::size_t kWord = 4;  // bytes: the smallest thing that two lines may hold side by side
 constexpr std::uint32_t kLatestStart = 1U << 31U;  // no program takes so many steps again
+
+/// Whether all of the values are the same.
+template <typename T>
+bool is_uniform(T const* values, std::size_t count) noexcept {
+  T differences = 0;
+  for (std::size_t i = 1; i < count; ++i) {
+    differences |= values[i] ^ values[0];
+  }
+  return differences == 0;
+}
 
 }  // namespace
 
@@ -20,10 +31,9 @@ Clock OrderCheck::start() noexcept {
   }
   // Clocks go on where those of the program before ended: its times are then before everything, and
   // words need not be cleared.
-  start_ = latest_;
-  if (start_ > kLatestStart) {
+  if (latest_ > kLatestStart) {
     spare_.clear();
-    start_ = latest_ = 0;
+    latest_ = 0;
   }
   for (auto& notes : notes_) {
     notes.clear();
@@ -32,7 +42,7 @@ Clock OrderCheck::start() noexcept {
   words_ = 0;
   last_block_ = 0;
   Clock clock;
-  clock.fill(start_);
+  clock.fill(latest_);
   return clock;
 }
 
@@ -91,17 +101,11 @@ void OrderCheck::report(Block const& block,
                          .first_writes = first_writes,
                          .second_writes = second_writes,
                          .place = block.memory.base + word * kWord};
+    if (conflict_->second.number < conflict_->first.number) {
+      std::swap(conflict_->first, conflict_->second);
+      std::swap(conflict_->first_writes, conflict_->second_writes);
+    }
   }
-}
-
-/// Whether all of the values are the same.
-template <typename T>
-bool is_uniform(T const* values, std::size_t count) noexcept {
-  T differences = 0;
-  for (std::size_t i = 1; i < count; ++i) {
-    differences |= values[i] ^ values[0];
-  }
-  return differences == 0;
 }
 
 void OrderCheck::check_writers(Block const& block, Words words, bool writes) noexcept {

@@ -34,10 +34,16 @@ struct WorkNote {
   char const* name = "";        // kernel, "copy", "fill"
   std::uint32_t operation = 0;  // of the program
   std::uint32_t line = 0;
-  std::uint32_t time = 0;  // on its line
+  std::uint32_t time = 0;    // on its line
+  std::uint64_t number = 0;  // of all work, in the order in which it was enqueued
 };
 
-/// Two accesses that nothing orders.
+/// "toy.rows of operation 3".
+[[nodiscard]] inline std::string name_of(WorkNote const& note) {
+  return note.name + std::string{" of operation "} + std::to_string(note.operation);
+}
+
+/// Two accesses that nothing orders; the first was enqueued first, whenever it ran.
 struct Conflict {
   WorkNote first;
   WorkNote second;
@@ -64,7 +70,8 @@ class OrderCheck {
   [[nodiscard]] std::uint64_t touched_words() const noexcept { return words_; }
 
  private:
-  /// Times of one line in the words of one block. Up to start_ they are those of other programs.
+  /// Times of one line in the words of one block. Up to where this program's clocks start they are
+  /// those of other programs.
   using Times = std::vector<std::uint32_t>;
   struct Block {
     Memory memory;
@@ -95,7 +102,6 @@ class OrderCheck {
   std::array<std::vector<WorkNote>, kLineLimit> notes_;  // by line, in order of time
   WorkNote now_;
   Clock clock_{};
-  std::uint32_t start_ = 0;   // of the program's clocks
   std::uint32_t latest_ = 0;  // time of any line
   std::optional<Conflict> conflict_;
   std::uint64_t words_ = 0;

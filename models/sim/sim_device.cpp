@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/sim/witness.hpp"
+
 namespace holdfast::model {
 
 void SimWorld::start(std::uint64_t seed) {
@@ -21,7 +23,11 @@ void SimWorld::start(std::uint64_t seed) {
   laziness_ = kLaziness[source_.below(std::size(kLaziness))];
   operation_ = 0;
   pending_ = 0;
-  has_deadlock_ = false;
+  enqueued_ = 0;
+  deadlock_.clear();
+  if (log_ != nullptr) {
+    log_->clear();
+  }
 }
 
 std::uint32_t SimWorld::line_of(SimDevice& device, Stream stream) {
@@ -58,6 +64,7 @@ SimWorld::Work& SimWorld::enqueue(std::uint32_t line, Work::Kind kind) {
   work.kind = kind;
   work.bounce.clear();
   work.operation = operation_;
+  work.number = ++enqueued_;
   work.seen = seen_.size() - 1;
   return work;
 }
@@ -131,17 +138,25 @@ void SimWorld::run_front(std::uint32_t index) {
   join(line.clock, seen_[work.seen]);
   if (work.kind == Work::Kind::kWait) {
     join(line.clock, lines_[work.event_line].events[work.event_number]);
+    if (log_ != nullptr) {
+      log_->waited(note_of(work, index, "wait"), work.seen, work.event_line, work.event_number);
+    }
   } else if (work.kind == Work::Kind::kRecord) {
     line.events.push_back(line.clock);
+    if (log_ != nullptr) {
+      log_->recorded(note_of(work, index, "record"), work.seen);
+    }
   } else {
     ++line.clock[index];
     char const* const name = work.kind == Work::Kind::kKernel ? work.kernel->name
                              : work.kind == Work::Kind::kCopy ? "copy"
                                                               : "fill";
+    WorkNote const note = note_of(work, index, name);
     if (is_checking_) {
-      order_.begin(
-          {.name = name, .operation = work.operation, .line = index, .time = line.clock[index]},
-          line.clock);
+      order_.begin(note, line.clock);
+    }
+    if (log_ != nullptr) {
+      log_->ran(note, work.seen);
     }
     if (work.kind == Work::Kind::kCopy) {
       run_copy(line);
@@ -165,19 +180,57 @@ void SimWorld::run_front(std::uint32_t index) {
   --pending_;
 }
 
-void SimWorld::see(Clock const& clock) {
+WorkNote SimWorld::note_of(Work const& work, std::uint32_t line, char const* name) const {
+  return {.name = name,
+          .operation = work.operation,
+          .line = line,
+          .time = lines_[line].clock[line],
+          .number = work.number};
+}
+
+void SimWorld::see(Clock const& clock, std::uint32_t line, std::uint32_t event) {
   Clock next = seen_.back();
   join(next, clock);
-  if (next != seen_.back()) {
-    seen_.push_back(next);
+  if (next == seen_.back()) {
+    return;
+  }
+  seen_.push_back(next);
+  if (log_ != nullptr) {
+    log_->saw({.name = "a wait", .operation = operation_, .number = ++enqueued_}, line, event);
   }
 }
 
-std::uint32_t SimWorld::tick() {
+void SimWorld::note_host_read(std::byte const* source, std::uint64_t bytes) {
   Clock next = seen_.back();
   std::uint32_t const time = ++next[0];
+  WorkNote const note{
+      .name = "host read", .operation = operation_, .time = time, .number = ++enqueued_};
   seen_.push_back(next);
-  return time;
+  order_.begin(note, next);
+  order_.read(source, bytes);
+  if (log_ != nullptr) {
+    log_->read(note);
+  }
+}
+
+void SimWorld::note_deadlock(std::uint32_t line) {
+  if (!deadlock_.empty()) {
+    return;
+  }
+  deadlock_ = "the host waits for " + name_of_line(line);
+  std::uint32_t passed = 0;
+  while (!lines_[line].works.empty()) {
+    if ((passed & 1U << line) != 0) {
+      deadlock_ += ": a cycle";
+      return;
+    }
+    passed |= 1U << line;
+    Work const& work = lines_[line].works.front();
+    line = work.event_line;
+    deadlock_ += ", which waits for event " + std::to_string(work.event_number) + " of " +
+                 name_of_line(line);
+  }
+  deadlock_ += ", which is never recorded";
 }
 
 bool SimWorld::run_one_for_host() {
@@ -193,21 +246,21 @@ bool SimWorld::run_one_for_host() {
 void SimWorld::await(std::uint32_t line, std::uint32_t event) {
   while (!is_done(line, event)) {
     if (!run_one_for_host()) {
-      has_deadlock_ = true;
+      note_deadlock(line);
       return;
     }
   }
-  see(lines_[line].events[event]);
+  see(lines_[line].events[event], line, event);
 }
 
 void SimWorld::drain(std::uint32_t line) {
   while (!lines_[line].works.empty()) {
     if (!run_one_for_host()) {
-      has_deadlock_ = true;
+      note_deadlock(line);
       return;
     }
   }
-  see(lines_[line].clock);
+  see(lines_[line].clock, line, OrderLog::kEnd);
 }
 
 void SimWorld::settle() {
@@ -288,7 +341,7 @@ Result<bool> SimDevice::is_done(Event event) noexcept {
   world_.run_some();  // who asks again and again must see it come
   bool const done = world_.is_done(line, event.number);
   if (done) {
-    world_.see(world_.lines_[line].events[event.number]);
+    world_.see(world_.lines_[line].events[event.number], line, event.number);
   }
   return done;
 }
@@ -312,11 +365,7 @@ Status SimDevice::host_read(void* destination,
   }
   world_.drain(world_.line_of(*this, stream));
   if (world_.is_checking_) {
-    std::uint32_t const time = world_.tick();
-    world_.order_.begin(
-        {.name = "host read", .operation = world_.operation_, .line = 0, .time = time},
-        world_.seen_.back());
-    world_.order_.read(source, bytes);
+    world_.note_host_read(source, bytes);
   }
   return inner_.host_read(destination, source, bytes, stream);
 }
@@ -338,8 +387,8 @@ Status SimDevice::host_write(std::byte* destination,
 
 std::string describe(SimWorld const& world, Conflict const& conflict) {
   auto const side = [&](WorkNote const& note, bool writes) {
-    return std::string{note.name} + " of operation " + std::to_string(note.operation) + " on " +
-           world.name_of_line(note.line) + (writes ? ", which writes" : ", which reads");
+    return name_of(note) + " on " + world.name_of_line(note.line) +
+           (writes ? ", which writes" : ", which reads");
   };
   return side(conflict.first, conflict.first_writes) + ", and " +
          side(conflict.second, conflict.second_writes) +

@@ -15,6 +15,7 @@
 
 namespace holdfast::model {
 
+class OrderLog;
 class SimDevice;
 
 /// Most bytes of a kernel's parameters.
@@ -30,6 +31,8 @@ class SimWorld {
   /// Begins another program: nothing is pending, nothing was touched.
   void start(std::uint64_t seed);
   void set_order_check(bool on) noexcept { is_checking_ = on; }
+  /// From the next program on, what happens is kept there too; nullptr: nowhere.
+  void set_log(OrderLog* log) noexcept { log_ = log; }
   /// What the program is doing, for reports.
   void set_operation(std::uint32_t operation) noexcept { operation_ = operation; }
   /// Runs everything that is pending; the host has seen it.
@@ -38,8 +41,8 @@ class SimWorld {
   void set_peeking(bool on) noexcept { is_peeking_ = on; }
   [[nodiscard]] bool is_idle() const noexcept { return pending_ == 0; }
   [[nodiscard]] OrderCheck const& order() const noexcept { return order_; }
-  /// Waits that can never end; the work behind them was dropped.
-  [[nodiscard]] bool has_deadlock() const noexcept { return has_deadlock_; }
+  /// Which waits can never end; empty when all do. The work behind them is dropped.
+  [[nodiscard]] std::string const& deadlock() const noexcept { return deadlock_; }
   /// "device 0 stream 2", "the host".
   [[nodiscard]] std::string name_of_line(std::uint32_t line) const;
 
@@ -58,7 +61,8 @@ class SimWorld {
     std::uint32_t event_line = 0;    // of a wait
     std::uint32_t event_number = 0;  // of a wait or record
     std::uint32_t operation = 0;
-    std::size_t seen = 0;  // index of what the host had seen
+    std::uint64_t number = 0;  // of all work, as it was enqueued
+    std::size_t seen = 0;      // index of what the host had seen
   };
   /// Works in order. Those that are done are used again: they are large, and few at a time.
   class Works {
@@ -116,23 +120,28 @@ class SimWorld {
   bool run_one_for_host();
   void await(std::uint32_t line, std::uint32_t event);
   void drain(std::uint32_t line);
-  /// The host has seen what the clock has seen.
-  void see(Clock const& clock);
-  /// A moment of the host's own, before which all that it enqueued lies.
-  std::uint32_t tick();
+  /// The host has seen what the clock has seen: of a line at one of its events, or at its end.
+  void see(Clock const& clock, std::uint32_t line, std::uint32_t event);
+  /// The host reads memory itself, after all that it enqueued before.
+  void note_host_read(std::byte const* source, std::uint64_t bytes);
+  [[nodiscard]] WorkNote note_of(Work const& work, std::uint32_t line, char const* name) const;
+  /// The host waits for a line, and nothing can run.
+  void note_deadlock(std::uint32_t line);
 
   std::vector<Line> lines_;  // 0 is the host
   std::vector<Works> spare_works_;
   Clock start_{};            // of every line
   std::vector<Clock> seen_;  // what the host had seen, by change
   OrderCheck order_;
+  OrderLog* log_ = nullptr;
   Source source_{0};
   std::uint32_t laziness_ = 2;  // one in so many calls lets something run
   std::uint32_t operation_ = 0;
   std::size_t pending_ = 0;
   bool is_checking_ = true;
   bool is_peeking_ = false;
-  bool has_deadlock_ = false;
+  std::uint64_t enqueued_ = 0;  // so far
+  std::string deadlock_;
 };
 
 /// One device of a world.

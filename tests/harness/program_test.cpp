@@ -302,6 +302,22 @@ TEST_F(Program, SavesAFailureThatReplayTells) {
   EXPECT_EQ(plain.code, 0) << plain.out << plain.err;
 }
 
+TEST_F(Program, ReplaySaysWhichOrderIsMissing) {
+  std::string const replay = "holdfast replay '" HOLDFAST_SOURCE_DIR
+                             "/corpus/regression/seed/seed14_accept_in_another_stream.trace' "
+                             "--mutant owner_not_awaited";
+  std::string const missing =
+      "  missing  device 0 stream 1, after holdfast.step of operation 4 -> device 0 stream 0, "
+      "before holdfast.step of operation 6\n";
+  Outcome const why = shell(replay + " --why");
+  EXPECT_EQ(why.code, 1);
+  EXPECT_NE(why.out.find(missing), std::string::npos) << why.out;
+  EXPECT_NE(last_line(why.out).find(" --why --mutant owner_not_awaited"), std::string::npos);
+  EXPECT_EQ(shell(replay).out.find("missing"), std::string::npos);
+  Json const json = Json::parse(shell(replay + " --why --json").out);
+  EXPECT_NE(json.at("failure").at("why").get<std::string>().find(missing), std::string::npos);
+}
+
 TEST_F(Program, ReplaysFoldersAndCountsWhatItSkips) {
   std::string const head = "holdfast-trace 1\ngeometry tiny\ndevice host\n";
   fs::create_directories(path("all/deep"));

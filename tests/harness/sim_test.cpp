@@ -8,9 +8,11 @@
 #include <holdfast/device.hpp>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "models/sim/sim_device.hpp"
+#include "models/sim/witness.hpp"
 
 namespace holdfast::model {
 namespace {
@@ -197,6 +199,91 @@ TEST_F(Sim, EventsAreDoneWhenTheirWorkIs) {
     end();
   }
   EXPECT_TRUE(was_pending);
+}
+
+TEST_F(Sim, AWitnessNamesTheAccessesAndTheEdgeThatIsMissing) {
+  OrderLog log;
+  world_.set_log(&log);
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    start(seed);
+    world_.set_operation(3);
+    put(kFirst, 0, 1);
+    order(kFirst, kSecond);
+    world_.set_operation(4);
+    put(kSecond, 1, 1);
+    put(kFirst, 2, 1);
+    world_.set_operation(5);
+    put(kFirst, 3, 1);
+    order(kFirst, Stream{7});
+    put(Stream{7}, 4, 1);
+    world_.set_operation(6);
+    put(kSecond, 3, 2);
+    world_.settle();
+    ASSERT_TRUE(world_.order().conflict()) << "seed " << seed;
+    EXPECT_EQ(log.witness(world_, *world_.order().conflict()),
+              "  first    test.store of operation 5 on device 0 stream 1 writes\n"
+              "  second   test.store of operation 6 on device 0 stream 2 writes the same bytes\n"
+              "  out      device 0 stream 1, after test.store of operation 5 -> "
+              "device 0 stream 7, before test.store of operation 5\n"
+              "  in       device 0 stream 1, after test.store of operation 3 -> "
+              "device 0 stream 2, before test.store of operation 4\n"
+              "  known    device 0 stream 1 up to test.store of operation 3, "
+              "2 before the first access\n"
+              "  missing  device 0 stream 1, after test.store of operation 5 -> "
+              "device 0 stream 2, before test.store of operation 6\n");
+    end();
+  }
+}
+
+TEST_F(Sim, AWitnessKnowsWhatTheHostSaw) {
+  OrderLog log;
+  world_.set_log(&log);
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    start(seed);
+    put(kFirst, 0, 1);
+    ASSERT_TRUE(device_.synchronize(kFirst));
+    put(kSecond, 1, 1);
+    put(kFirst, 0, 2);  // after what the host waited for
+    std::uint32_t read = 0;
+    world_.set_operation(1);
+    ASSERT_TRUE(device_.host_read(
+        &read, reinterpret_cast<std::byte const*>(words_ + 1), sizeof read, kFirst));
+    world_.settle();
+    ASSERT_TRUE(world_.order().conflict()) << "seed " << seed;
+    std::string const text = log.witness(world_, *world_.order().conflict());
+    EXPECT_NE(text.find("  in       device 0 stream 1, after test.store of operation 0 -> "
+                        "the host, at a wait of operation 1\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("  known    nothing of device 0 stream 2\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("  missing  device 0 stream 2, after test.store of operation 0 -> "
+                        "the host, before host read of operation 1\n"),
+              std::string::npos)
+        << text;
+    end();
+  }
+}
+
+TEST_F(Sim, WaitsInACircleAreADeadlock) {
+  start(1);
+  ASSERT_TRUE(device_.wait(kFirst, Event{kSecond, 0}));
+  ASSERT_TRUE(device_.wait(kSecond, Event{kFirst, 0}));
+  order(kFirst, Stream{3});
+  order(kSecond, Stream{3});
+  EXPECT_EQ(world_.deadlock(), "");
+  ASSERT_TRUE(device_.synchronize(Stream{3}));
+  EXPECT_EQ(world_.deadlock(),
+            "the host waits for device 0 stream 3, which waits for event 0 of device 0 stream 1, "
+            "which waits for event 0 of device 0 stream 2, which waits for event 0 of device 0 "
+            "stream 1: a cycle");
+  end();
+  start(1);
+  ASSERT_TRUE(device_.wait(kFirst, Event{kSecond, 0}));
+  ASSERT_TRUE(device_.synchronize(kFirst));
+  EXPECT_EQ(world_.deadlock(),
+            "the host waits for device 0 stream 1, which waits for event 0 of device 0 stream 2, "
+            "which is never recorded");
+  end();
 }
 
 TEST_F(Sim, OneSeedIsOneOrder) {

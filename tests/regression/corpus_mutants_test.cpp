@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,32 @@ std::vector<std::string> killers_of(std::string const& mutant) {
   return {};
 }
 
+/// A failure of order names both accesses, with their lines, and the edge that is missing; they are
+/// those of the violation, in the graph as for the clocks.
+void expect_explained(fuzz::Failure const& failure) {
+  for (invariant::Violation const& violation : failure.violations) {
+    if (std::string{violation.id} != "ORDER") {
+      continue;
+    }
+    std::smatch found;
+    ASSERT_TRUE(
+        std::regex_search(failure.why,
+                          found,
+                          std::regex{"^  first    (.*) on (.*) (?:reads|writes)\n"
+                                     "  second   (.*) on (.*) (?:reads|writes) the same bytes\n"
+                                     "  out      .*\n  in       .*\n  known    .*\n"
+                                     "  missing  (.*), after (.*) -> (.*), before (.*)\n$"}))
+        << failure.why;
+    EXPECT_EQ(found[5], found[2]);
+    EXPECT_EQ(found[6], found[1]);
+    EXPECT_EQ(found[7], found[4]);
+    EXPECT_EQ(found[8], found[3]);
+    EXPECT_NE(found[2], found[4]);
+    EXPECT_NE(violation.text.find(found[1].str() + " on " + found[2].str()), std::string::npos);
+    EXPECT_NE(violation.text.find(found[3].str() + " on " + found[4].str()), std::string::npos);
+  }
+}
+
 class MutantTrace : public testing::TestWithParam<std::string> {
  protected:
   void TearDown() override { fuzz::select_mutant("none"); }
@@ -43,9 +70,11 @@ TEST_P(MutantTrace, FailsWithItsMutantAlone) {
   std::string const mutant = row_comment(trace).mutant;
   std::vector<std::string> const killers = killers_of(mutant);
   ASSERT_TRUE(fuzz::select_mutant(mutant)) << mutant;
-  fuzz::Runner runner{
-      model::geometry_from_reference(trace.geometry),
-      {.compare = killers.empty(), .watch_one_in = 1, .device = model::device_from(trace.device)}};
+  fuzz::Runner runner{model::geometry_from_reference(trace.geometry),
+                      {.compare = killers.empty(),
+                       .watch_one_in = 1,
+                       .device = model::device_from(trace.device),
+                       .explain_order = true}};
   fuzz::ProgramResult const broken = runner.run_ops(trace.ops);
   ASSERT_TRUE(broken.failure) << mutant << " does not show";
   bool const expected =
@@ -57,6 +86,7 @@ TEST_P(MutantTrace, FailsWithItsMutantAlone) {
                   });
   EXPECT_TRUE(expected) << mutant << " is reported by others than the table expects\n"
                         << describe_failure(*broken.failure);
+  expect_explained(*broken.failure);
 
   ASSERT_TRUE(fuzz::select_mutant("none"));
   fuzz::ProgramResult const whole = runner.run_ops(trace.ops);
