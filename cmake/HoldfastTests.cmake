@@ -7,6 +7,11 @@ include(GoogleTest)
 set(HOLDFAST_TEST_LABELS
   unit contract property fault harness regression mutation exhaustive tidy slow slurm gpu compile_fail)
 
+# Expectations are most of the code of a test and take no time to run: what they drive is optimized.
+# Linked after holdfast_flags(), whose options it overrides.
+add_library(holdfast_expectations INTERFACE)
+target_compile_options(holdfast_expectations INTERFACE -O0)
+
 function(holdfast_check_labels NAME)
   if(NOT ARGN)
     message(FATAL_ERROR "test ${NAME} has no label")
@@ -18,25 +23,30 @@ function(holdfast_check_labels NAME)
   endforeach()
 endfunction()
 
-# holdfast_test(NAME x SRCS... DEPS... LABELS... [MUTANTS] [ENVIRONMENT A=b...])
+# holdfast_test(NAME x SRCS... DEPS... LABELS... [MUTANTS] [PLAIN] [ENVIRONMENT A=b...])
 #
 # A GoogleTest program x and one ctest "x.Suite.Test" for each test in it. It links the library by itself, the mutant
-# build with MUTANTS. DEPS names harness layers, or holdfast_internal to see lib/src.
+# build with MUTANTS. PLAIN says that sanitizers would see nothing new in it: with them it is neither built nor run.
+# DEPS names harness layers, or holdfast_internal to see lib/src.
 function(holdfast_test)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "MUTANTS" "NAME" "SRCS;DEPS;LABELS;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "MUTANTS;PLAIN" "NAME" "SRCS;DEPS;LABELS;ENVIRONMENT")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "test ${ARG_NAME}: what is ${ARG_UNPARSED_ARGUMENTS}?")
   endif()
   holdfast_check_labels(${ARG_NAME} ${ARG_LABELS})
   add_executable(${ARG_NAME} ${ARG_SRCS})
-  # Expectations are most of the code of a test and take no time to run: what they drive is optimized.
-  set(expectations ${ARG_SRCS})
-  list(FILTER expectations INCLUDE REGEX "_test\\.cpp$")
-  set_source_files_properties(${expectations} PROPERTIES COMPILE_OPTIONS -O0)
   holdfast_flags(${ARG_NAME})
+  target_link_libraries(${ARG_NAME} PRIVATE holdfast_expectations)
+  if(TARGET holdfast_test_headers)
+    target_precompile_headers(${ARG_NAME} REUSE_FROM holdfast_test_headers)
+  endif()
   set_target_properties(${ARG_NAME} PROPERTIES HOLDFAST_MUTANTS ${ARG_MUTANTS})
   target_include_directories(${ARG_NAME} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_DEPS} holdfast_either GTest::gtest_main)
+  if(HOLDFAST_SANITIZE AND ARG_PLAIN)
+    set_target_properties(${ARG_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   gtest_discover_tests(${ARG_NAME}
     TEST_PREFIX ${ARG_NAME}.
     TEST_LIST ${ARG_NAME}_tests

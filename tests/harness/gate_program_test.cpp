@@ -41,21 +41,6 @@ TEST_F(Program, GateHoldsAndSaysWhatItDid) {
   EXPECT_EQ(parts.size(), 4U);
 }
 
-TEST_F(Program, GateRunsTheSeededBugs) {
-  Outcome const outcome = shell(only({"mutants"}) + " --json");
-  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_GT(Json::parse(outcome.out).at("cases").get<int>(), 80);
-}
-
-TEST_F(Program, GateAsksForEveryPoint) {
-  Outcome const outcome = shell(only({"sometimes"}) + " --json");
-  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  std::size_t const points =
-      Json::parse(shell("holdfast list sometimes --json").out).at("sometimes").size();
-  EXPECT_GT(points, 40U);
-  EXPECT_EQ(Json::parse(outcome.out).at("cases"), points + 1);
-}
-
 TEST_F(Program, GateNamesABugAndItsCommandsShowIt) {
   Outcome const outcome = shell(only({"canary", "corpus", "random", "exhaustive"}) +
                                 " --mutant two_plane_snapshot --junit gate.xml --json");

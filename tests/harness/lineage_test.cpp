@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: what a handle dominates is what its end gives back, and what nobody reaches is free. Method:
-// 10,000 random programs over all small geometries that end handle after handle.
+// 10,000 (a tenth with sanitizers) random programs over all small geometries that end handle after handle.
 #include "models/lineage/lineage.hpp"
 
 #include <gtest/gtest.h>
@@ -9,12 +9,13 @@
 #include <string>
 
 #include "models/geometry/geometry.hpp"
+#include "tests/support/effort.hpp"
 #include "tests/support/lineage_trial.hpp"
 
 namespace holdfast::test {
 namespace {
 
-constexpr std::uint64_t kPrograms = 10000;
+constexpr std::uint64_t kPrograms = effort(10000);
 
 TEST(Lineage, DominatorsSayWhatTheEndOfAHandleGivesBack) {
   auto const names = model::default_geometry_names();

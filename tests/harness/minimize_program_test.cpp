@@ -5,19 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/effort.hpp"
 #include "tests/support/program.hpp"
 
 namespace holdfast::test {
 namespace {
 
-// Sanitizers make everything slower.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double kSeconds = 30;
-#elif defined(__clang__)
-constexpr double kSeconds = __has_feature(address_sanitizer) ? 30 : 1;
-#else
-constexpr double kSeconds = 1;
-#endif
+constexpr double kSeconds = kIsSanitized ? 30 : 1;
 
 constexpr char const* kHead = "holdfast-trace 1\ngeometry tiny\ndevice host\n";
 

@@ -29,12 +29,7 @@ using model::Geometry;
 
 constexpr std::size_t kLength = 300;
 
-// Sanitizers, which come with clang here, take their time: a third of the sample.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
-constexpr std::size_t kSample = 10;
-#else
 constexpr std::size_t kSample = 30;
-#endif
 
 /// A program whose last operation, about the 300th, is the first that fails, or that fails at its
 /// end: each operation that fails too early is left out, and another one drawn.

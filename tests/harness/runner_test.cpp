@@ -13,6 +13,7 @@
 
 #include "fuzz/run.hpp"
 #include "models/geometry/geometry.hpp"
+#include "tests/support/effort.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -288,7 +289,7 @@ TEST(Programs, DoNotDependOnWhatTheirRunnerRanBefore) {
   for (std::string const& name : model::default_geometry_names()) {
     model::Geometry const geometry = model::load_geometry(name);
     fuzz::Runner reused{geometry, {}};
-    for (std::uint64_t index = 0; index < 2500; ++index) {
+    for (std::uint64_t index = 0; index < test::effort(1000); ++index) {
       std::uint64_t const seed = fuzz::program_seed(7, index);
       fuzz::Runner fresh{geometry, {}};
       different += reused.run_seed(seed).digest == fresh.run_seed(seed).digest ? 0U : 1U;

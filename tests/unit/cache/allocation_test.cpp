@@ -16,25 +16,22 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/effort.hpp"
 #include "tests/support/heap_counter.hpp"
 #include "tests/support/layouts.hpp"
 #include "tests/support/status.hpp"
 #include "tests/support/toy_engine.hpp"
 #include "tests/support/wrapping_device.hpp"
 
-// Times are those of a release build: optimized, without the O(n) checks, without sanitizers.
-#if defined(__OPTIMIZE__) && !defined(HOLDFAST_VERIFY) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define HOLDFAST_TIMES_COUNT
-#ifdef __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#undef HOLDFAST_TIMES_COUNT
-#endif
-#endif
-#endif
-
 namespace holdfast::test {
 namespace {
+
+// Times are those of a release build of the library: without the O(n) checks, without sanitizers.
+#if defined(NDEBUG) && !defined(HOLDFAST_VERIFY)
+constexpr bool kTimesCount = !kIsSanitized;
+#else
+constexpr bool kTimesCount = false;
+#endif
 
 /// What `allocate` adds to the counter; gives the memory back.
 template <typename Allocate>
@@ -348,13 +345,12 @@ TEST(SnapshotCost, MedianIsAtMostTwoMicrosecondsHoweverManyLayers) {
               few,
               many,
               many / few);
-#ifdef HOLDFAST_TIMES_COUNT
+  if (!kTimesCount) {
+    GTEST_SKIP() << "times are asserted in release builds only";
+  }
   EXPECT_LE(few, 2.0);
   EXPECT_LE(many, 2.0);
   EXPECT_LE(many / few, 1.5);
-#else
-  GTEST_SKIP() << "times are asserted in release builds only";
-#endif
 }
 
 }  // namespace
