@@ -24,9 +24,12 @@ void prepare_child() {
   // What a sanitizer or the C library says about a crash is not news to who started the child.
   int const nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nowhere, STDERR_FILENO);
-  for (int const signal :
-       {SIGINT, SIGTERM, SIGALRM, SIGPIPE, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+  for (int const signal : {SIGALRM, SIGPIPE, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     std::signal(signal, SIG_DFL);
+  }
+  // A terminal interrupts all of its processes; the parent says what becomes of this one.
+  for (int const signal : {SIGINT, SIGTERM, SIGHUP}) {
+    std::signal(signal, SIG_IGN);
   }
 }
 
@@ -60,6 +63,11 @@ pid_t start_child(std::function<int()> const& body) {
     _exit(status);
   }
   return child;
+}
+
+void end_child(pid_t child) noexcept {
+  kill(child, SIGKILL);
+  static_cast<void>(wait_for_child(child));
 }
 
 int wait_for_child(pid_t child) noexcept {

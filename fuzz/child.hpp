@@ -25,9 +25,12 @@ class SharedMemory {
 };
 
 /// Starts a process that ends with what `body` returns, or 1 when it throws. It dies with its
-/// parent, leaves no core file, says nothing on standard error, and has default signals. The calling
-/// process must have one thread. Throws std::system_error.
+/// parent, leaves no core file, says nothing on standard error, ignores interrupts, and has other
+/// signals as they are by default. The calling process must have one thread. Throws std::system_error.
 pid_t start_child(std::function<int()> const& body);
+
+/// Kills a child, and waits until it is gone.
+void end_child(pid_t child) noexcept;
 
 /// Waits for a child; its status as of waitpid().
 int wait_for_child(pid_t child) noexcept;

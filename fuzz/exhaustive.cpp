@@ -316,7 +316,8 @@ std::vector<AnyOp> next_operations(Model const& model, StateMode mode, bool is_f
 SearchResult search_exhaustively(model::Geometry const& geometry,
                                  StartState const& start,
                                  std::uint32_t depth,
-                                 model::Coverage* coverage) {
+                                 model::Coverage* coverage,
+                                 GoOn const& go_on) {
   // The model that says what comes next is the runner's own, after the program's last operation.
   Runner* running = nullptr;
   std::uint32_t last = 0;
@@ -353,6 +354,9 @@ SearchResult search_exhaustively(model::Geometry const& geometry,
     std::vector<Node> following;
     std::uint32_t const nodes = length == 0 ? 1 : static_cast<std::uint32_t>(tree.back().size());
     for (std::uint32_t node = 0; node < nodes; ++node) {
+      if (go_on && !go_on()) {
+        return result;
+      }
       program = prefix;
       append_path(tree, node, program);
       last = is_leaf ? UINT32_MAX : static_cast<std::uint32_t>(program.size() - 1);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/go_on.hpp"
 #include "fuzz/run.hpp"
 
 namespace holdfast::fuzz {
@@ -43,11 +44,12 @@ struct SearchResult {
 
 /// Runs every program of at most `depth` operations after `start`: all invariants and the
 /// comparison with the model after each operation, the deep checks at the end of each program.
-/// What they saw is added to `coverage`, where that is given.
+/// What they saw is added to `coverage`, where that is given. Ends early when `go_on` says no.
 [[nodiscard]] SearchResult search_exhaustively(model::Geometry const& geometry,
                                                StartState const& start,
                                                std::uint32_t depth,
-                                               model::Coverage* coverage = nullptr);
+                                               model::Coverage* coverage = nullptr,
+                                               GoOn const& go_on = {});
 
 /// The trace of a failing program, what it broke, and how to run it again.
 [[nodiscard]] std::string describe_failed(FailedProgram const& failed);

@@ -89,8 +89,12 @@ void push_once(Coverage& coverage,
                Watcher& watcher,
                model::Source& source,
                std::uint32_t tries,
+               GoOn const& go_on,
                FrontierResult& result) {
   for (model::UnseenEdge const& edge : coverage.unseen()) {
+    if (go_on && !go_on()) {
+      return;
+    }
     ++result.aimed_at;
     Trace const way = *coverage.witness(edge.from);
     for (std::uint32_t i = 0; i < tries && !is_tried(coverage, edge); ++i) {
@@ -113,25 +117,33 @@ void push_once(Coverage& coverage,
 
 }  // namespace
 
-FrontierResult push_frontier(Coverage& coverage, std::uint64_t seed, std::uint32_t tries) {
+FrontierResult push_frontier(Coverage& coverage,
+                             std::uint64_t seed,
+                             std::uint32_t tries,
+                             GoOn const& go_on) {
   constexpr std::uint32_t kMostRounds = 16;
   FrontierResult result;
   Watcher watcher{coverage};
   model::Source source{seed};
   for (std::uint32_t round = 0; round < kMostRounds; ++round) {
     std::size_t const before = result.seeds.size();
-    push_once(coverage, watcher, source, tries, result);
-    if (result.seeds.size() == before || !result.failed.empty()) {
+    push_once(coverage, watcher, source, tries, go_on, result);
+    if (result.seeds.size() == before || !result.failed.empty() || (go_on && !go_on())) {
       break;
     }
   }
   return result;
 }
 
-std::uint64_t replay_for_coverage(std::vector<Trace> const& programs, Coverage& coverage) {
+std::uint64_t replay_for_coverage(std::vector<Trace> const& programs,
+                                  Coverage& coverage,
+                                  GoOn const& go_on) {
   Watcher watcher{coverage};
   std::uint64_t ran = 0;
   for (Trace const& program : programs) {
+    if (go_on && !go_on()) {
+      break;
+    }
     ran += watcher.run(program).ran ? 1U : 0U;
   }
   return ran;

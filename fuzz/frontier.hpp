@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fuzz/geometry_shelf.hpp"
+#include "fuzz/go_on.hpp"
 #include "models/lineage/coverage.hpp"
 
 namespace holdfast::fuzz {
@@ -21,15 +22,17 @@ struct FrontierResult {
 };
 
 /// Tries to take each unseen edge, in at most `tries` ways each, and adds what all programs saw to
-/// `coverage`; goes on from there until a round reaches nothing new. The outcome depends on the
-/// arguments only.
+/// `coverage`; goes on from there until a round reaches nothing new, or `go_on` says no. The outcome
+/// depends on the arguments only.
 [[nodiscard]] FrontierResult push_frontier(model::Coverage& coverage,
                                            std::uint64_t seed,
-                                           std::uint32_t tries);
+                                           std::uint32_t tries,
+                                           GoOn const& go_on = {});
 
-/// Runs programs and adds what they saw. Returns how many could be run; a program that violates an
-/// invariant ends there.
+/// Runs programs and adds what they saw, until `go_on` says no. Returns how many could be run; a
+/// program that violates an invariant ends there.
 std::uint64_t replay_for_coverage(std::vector<model::Trace> const& programs,
-                                  model::Coverage& coverage);
+                                  model::Coverage& coverage,
+                                  GoOn const& go_on = {});
 
 }  // namespace holdfast::fuzz

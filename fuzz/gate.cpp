@@ -41,6 +41,10 @@ class Pool {
   std::vector<GateCase> run() {
     std::size_t next = 0;
     while (next < plan_.parts.size() || !running_.empty()) {
+      if (is_stopped()) {
+        stop();
+        break;
+      }
       while (next < plan_.parts.size() && running_.size() < std::max(plan_.jobs, 1U)) {
         start(next++);
       }
@@ -55,6 +59,20 @@ class Pool {
   }
 
  private:
+  [[nodiscard]] bool is_stopped() const { return plan_.should_stop && plan_.should_stop(); }
+
+  void stop() {
+    for (Running& one : running_) {
+      close(one.pipe);
+      end_child(one.process);
+      if (one.in_case) {
+        one.cases.back().skipped = "interrupted";
+      }
+      cases_[one.part] = std::move(one.cases);
+    }
+    running_.clear();
+  }
+
   void tell(GateCase const* done) const {
     if (plan_.on_progress) {
       plan_.on_progress(done);
@@ -82,8 +100,8 @@ class Pool {
     for (Running const& one : running_) {
       ready.push_back({.fd = one.pipe, .events = POLLIN, .revents = 0});
     }
-    if (poll(ready.data(), ready.size(), kMilliseconds) <= 0) {
-      return;
+    if (poll(ready.data(), ready.size(), kMilliseconds) <= 0 || is_stopped()) {
+      return;  // what an interrupted program says last is no finding
     }
     for (std::size_t i = running_.size(); i-- > 0;) {
       if (ready[i].revents != 0 && !listen(running_[i])) {

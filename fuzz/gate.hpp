@@ -53,6 +53,9 @@ struct GatePlan {
   std::function<double()> now;  ///< seconds since some moment
   /// Called for each case that is over, and about every half second with none.
   std::function<void(GateCase const* done)> on_progress;
+  /// When it says so, the parts that run are ended where they are, and no other begins; a case that is
+  /// not over is skipped.
+  std::function<bool()> should_stop;
 };
 
 /// Runs all parts; the cases are in the order of parts. The calling process must have one thread.

@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -127,7 +126,6 @@ bool search_here(MinimizePlan const& plan,
   }
   pid_t const child = start_child([&] {
     close(ends[0]);
-    std::signal(SIGINT, SIG_IGN);  // the parent says when to stop, and takes what there is
     auto judge_here = std::make_shared<HereJudge>(options_of(plan, deep_every), plan.hang_seconds);
     MinimizeSearch search{found.geometry,
                           found.ops,

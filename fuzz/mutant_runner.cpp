@@ -224,11 +224,21 @@ MutantSearch swarm_search(MutantPlan const& plan, std::optional<Flavor> flavor) 
 
 std::vector<MutantOutcome> run_mutants(MutantPlan const& plan, MutantSearch const& search) {
   SharedCounters const counters{plan.mutants.size()};
-  std::vector<MutantOutcome> outcomes(plan.mutants.size());
+  std::vector<MutantOutcome> outcomes;
+  for (MutantInfo const& info : plan.mutants) {
+    outcomes.push_back({.info = info, .cut_short = true});
+  }
   std::vector<Child> children;
   std::vector<pollfd> ready;
   std::size_t next = 0;
   while (next < plan.mutants.size() || !children.empty()) {
+    if (plan.should_stop && plan.should_stop()) {
+      for (Child const& child : children) {
+        close(child.pipe);
+        end_child(child.process);
+      }
+      break;
+    }
     while (next < plan.mutants.size() && children.size() < std::max(plan.jobs, 1U)) {
       children.push_back(start_mutant(next, plan, search, counters[next]));
       ++next;

@@ -27,8 +27,9 @@ struct MutantOutcome {
   std::vector<std::string> invariants;  ///< that reported it, or kCrash, or kHang
   std::uint64_t operations = 0;         ///< until then, or in all
   std::uint64_t reached =
-      0;               ///< operations through the first program that came to its site; 0: none
-  double seconds = 0;  ///< of processor time
+      0;                   ///< operations through the first program that came to its site; 0: none
+  double seconds = 0;      ///< of processor time
+  bool cut_short = false;  ///< the search was stopped, or never begun: nothing is known
 };
 
 /// How one mutant fared in several searches.
@@ -78,6 +79,8 @@ struct MutantPlan {
   std::function<void(MutantOutcome const&)> on_outcome;
   /// Called about every half second, with the operations of all mutants so far.
   std::function<void(std::uint64_t operations)> on_progress;
+  /// When it says so, the searches that run are ended, and no other begins.
+  std::function<bool()> should_stop;
 };
 
 /// Operations that one mutant cost so far, for whoever waits.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/campaign_words.hpp"
-
+// The command lines of fuzz and gate, and of the jobs that fuzz starts.
 #include <algorithm>
-#include <iterator>
 #include <thread>
 
+#include "models/input_error.hpp"
+#include "tools/command.hpp"
 #include "tools/values.hpp"
 #include "tools/words.hpp"
 
@@ -16,16 +16,15 @@ std::vector<std::string> split_targets(std::string const& text) {
   for (std::size_t at = 0; at <= text.size();) {
     std::size_t const end = std::min(text.find(',', at), text.size());
     names.push_back(text.substr(at, end - at));
-    check_known(
-        "--targets", "target", names.back(), {std::begin(kFuzzTargets), std::end(kFuzzTargets)});
+    check_known("--targets", "target", names.back(), known_values("fuzz", "--targets"));
     at = end + 1;
   }
   return names;
 }
 
-}  // namespace
+constexpr char const* kCommit = "the commit that is checked out";
 
-void define_fuzz(CLI::App& command, CampaignWords& words) {
+void define_fuzz(CLI::App& command, Words& words) {
   command.add_option("--for", words.budget, "How long in all, as 60s, 30m or 8h. Default: 60s")
       ->type_name("TIME");
   command.add_option("--workers", words.workers, "Processes. Default: one for each core")
@@ -39,11 +38,7 @@ void define_fuzz(CLI::App& command, CampaignWords& words) {
   command.add_option("--dir", words.folder, "The campaign's folder. Default: campaign")
       ->type_name("FOLDER");
   command.add_flag("--resume", words.resume, "Go on with the campaign of the folder");
-  command
-      .add_option("--seed",
-                  words.seed,
-                  "A number or a git hash, as for run. Default: the commit that is checked out")
-      ->type_name("N|HASH");
+  add_seed(command, words, kCommit);
   command.add_option("--timeout", words.time_out, "Most time of one program. Default: 25s")
       ->type_name("TIME");
   command
@@ -67,21 +62,14 @@ void define_fuzz(CLI::App& command, CampaignWords& words) {
       .add_option("--collect", words.collect, "Merge this finished campaign into --dir. Repeatable")
       ->type_name("FOLDER")
       ->allow_extra_args(false);
-  command
-      .add_option(
-          "--mutant", words.mutant, "Turn on a seeded bug of the library (see: list mutants)")
-      ->type_name("NAME");
+  add_mutant(command, words);
   command.add_flag("--mute-canary", words.mute_canary)->group("");  // for its own test
 }
 
-void define_gate(CLI::App& command, CampaignWords& words) {
+void define_gate(CLI::App& command, Words& words) {
   command.add_option("--budget", words.budget, "Most time of all, as 90s, 5m or 1h. Default: 5m")
       ->type_name("TIME");
-  command
-      .add_option("--seed",
-                  words.seed,
-                  "A number or a git hash, as for run. Default: the commit that is checked out")
-      ->type_name("N|HASH");
+  add_seed(command, words, kCommit);
   command.add_option("--corpus", words.corpus, "The traces that must hold. Default: corpus")
       ->type_name("FOLDER");
   command.add_option("--only", words.only, "This part only. Repeatable")
@@ -89,14 +77,11 @@ void define_gate(CLI::App& command, CampaignWords& words) {
       ->allow_extra_args(false);
   command.add_option("--junit", words.junit, "Write the cases there, as JUnit XML")
       ->type_name("FILE");
-  command
-      .add_option(
-          "--mutant", words.mutant, "Turn on a seeded bug of the library (see: list mutants)")
-      ->type_name("NAME");
+  add_mutant(command, words);
   command.add_flag("--mute-canary", words.mute_canary)->group("");  // for its own test
 }
 
-FuzzOptions read_fuzz(CLI::App const& command, CampaignWords const& words, bool json) {
+Options read_fuzz(CLI::App const& command, Words const& words) {
   FuzzOptions options{.workers = std::max(1U, std::thread::hardware_concurrency()),
                       .collect = words.collect,
                       .mutant = text_if_given(command, "--mutant", words.mutant),
@@ -105,7 +90,7 @@ FuzzOptions read_fuzz(CLI::App const& command, CampaignWords const& words, bool 
                       .exchange = text_if_given(command, "--exchange", words.exchange),
                       .resume = words.resume,
                       .mute_canary = words.mute_canary,
-                      .json = json};
+                      .json = words.json};
   if (was_given(command, "--dir")) {
     options.folder = words.folder;
   }
@@ -128,27 +113,16 @@ FuzzOptions read_fuzz(CLI::App const& command, CampaignWords const& words, bool 
   if (was_given(command, "--merge-every")) {
     options.merge_every = read_duration("--merge-every", words.merge_every);
   }
-  if (options.mutant) {
-    check_mutant("--mutant", *options.mutant);
-  }
+  check_mutant("--mutant", options.mutant);
   return options;
 }
 
-GateOptions read_gate(CLI::App const& command, CampaignWords const& words, bool json) {
-  std::vector<std::string> const known = {"canary",
-                                          "corpus",
-                                          "geometries",
-                                          "forms",
-                                          "mutants",
-                                          "sometimes",
-                                          "determinism",
-                                          "exhaustive",
-                                          "random"};
+Options read_gate(CLI::App const& command, Words const& words) {
   GateOptions options{.only = words.only,
                       .junit = text_if_given(command, "--junit", words.junit),
                       .mutant = text_if_given(command, "--mutant", words.mutant),
                       .mute_canary = words.mute_canary,
-                      .json = json};
+                      .json = words.json};
   if (was_given(command, "--budget")) {
     options.budget = read_duration("--budget", words.budget);
   }
@@ -159,12 +133,40 @@ GateOptions read_gate(CLI::App const& command, CampaignWords const& words, bool 
     options.corpus = words.corpus;
   }
   for (std::string const& part : options.only) {
-    check_known("--only", "part", part, known);
+    check_known("--only", "part", part, known_values("gate", "--only"));
   }
-  if (options.mutant) {
-    check_mutant("--mutant", *options.mutant);
-  }
+  check_mutant("--mutant", options.mutant);
   return options;
+}
+
+void define_fuzz_worker(CLI::App& command, Words& words) {
+  command.add_option("JOB", words.paths);
+}
+
+Options read_fuzz_worker(CLI::App const& /*command*/, Words const& words) {
+  if (words.paths.size() != 1) {
+    throw model::InputError{"fuzz-worker needs a job"};
+  }
+  return FuzzWorkerOptions{words.paths.front()};
+}
+
+}  // namespace
+
+std::vector<Command> campaign_commands() {
+  return {{"fuzz",
+           "A campaign over the fuzz targets",
+           {{"holdfast fuzz --for 8h --dir night", "night/report.html tells what was found"},
+            {"holdfast fuzz --for 8h --dir night --resume", "goes on where it was stopped"},
+            {"holdfast fuzz --collect night --dir all --json", "finished campaigns as one"}},
+           define_fuzz,
+           read_fuzz},
+          {"gate",
+           "Whether a change may be merged",
+           {{"holdfast gate --budget 5m", "at the root of the repository"},
+            {"holdfast gate --only corpus --junit gate.xml", "one part, for a CI that shows it"}},
+           define_gate,
+           read_gate},
+          {"fuzz-worker", "One job of a campaign", {}, define_fuzz_worker, read_fuzz_worker}};
 }
 
 }  // namespace holdfast::tools

@@ -17,6 +17,7 @@ int execute(GateOptions const& options);
 int execute(CoverageOptions const& options);
 int execute(DoctorOptions const& options);
 int execute(ListOptions const& options);
+int execute(ManualOptions const& options);
 int execute(MutantsOptions const& options);
 
 }  // namespace holdfast::tools

@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <system_error>
 
 #include "fuzz/codec.hpp"
@@ -19,6 +21,7 @@
 #include "tools/process.hpp"
 #include "tools/report.hpp"
 #include "tools/setup.hpp"
+#include "tools/terminal.hpp"
 #include "tools/values.hpp"
 
 namespace holdfast::tools {
@@ -40,20 +43,66 @@ struct Known {
   std::string reproduce;  // of the first failure on the frontier
 };
 
-void replay(std::vector<std::string> const& paths, Coverage& coverage) {
+/// Says how far work is, whose programs are counted as they go by.
+class Pace {
+ public:
+  /// So many parts of so many are done.
+  void at(std::string const& what, std::size_t done, std::size_t total) {
+    what_ = what;
+    done_ = done;
+    total_ = total;
+  }
+  [[nodiscard]] bool go_on() {
+    ++programs_;
+    if (progress_.is_due()) {
+      double const seconds = progress_.seconds();
+      progress_.show(fmt::format("{}: {}, {} programs ({:.0f}/s){}",
+                                 duration_text(seconds),
+                                 what_,
+                                 programs_,
+                                 rate_of(programs_, seconds),
+                                 time_left(seconds, done_, total_)));
+    }
+    return !was_interrupted();
+  }
+
+ private:
+  Progress progress_;
+  std::string what_;
+  std::size_t done_ = 0;
+  std::size_t total_ = 0;
+  std::uint64_t programs_ = 0;
+};
+
+void replay(std::vector<std::string> const& paths, Pace& pace, Coverage& coverage) {
   std::vector<model::Trace> programs;
+  std::set<std::string> geometries;
   for (std::string const& path : traces_of(paths)) {
     programs.push_back(fuzz::load_program(path));
+    if (geometries.insert(programs.back().geometry).second) {
+      static_cast<void>(
+          load_runnable(path));  // one that cannot be run is an error, not nothing seen
+    }
   }
-  static_cast<void>(fuzz::replay_for_coverage(programs, coverage));
+  std::size_t done = 0;
+  static_cast<void>(fuzz::replay_for_coverage(programs, coverage, [&] {
+    pace.at("replay", done++, programs.size());
+    return pace.go_on();
+  }));
 }
 
 /// Every short program, where the exhaustive tests look.
-void search(std::uint32_t depth, Coverage& coverage) {
-  for (char const* name : {"tiny-rows", "tiny", "glm5-next-mini"}) {
+void search(std::uint32_t depth, Pace& pace, Coverage& coverage) {
+  constexpr std::array kGeometries = {"tiny-rows", "tiny", "glm5-next-mini"};
+  std::size_t const total = kGeometries.size() * fuzz::start_states().size();
+  std::size_t done = 0;
+  for (char const* name : kGeometries) {
     model::Geometry const geometry = model::load_geometry(name);
     for (fuzz::StartState const& start : fuzz::start_states()) {
-      static_cast<void>(fuzz::search_exhaustively(geometry, start, depth, &coverage));
+      pace.at(fmt::format("{} from {}, {} of {}", name, start.name, done + 1, total), done, total);
+      ++done;
+      static_cast<void>(fuzz::search_exhaustively(
+          geometry, start, depth, &coverage, [&] { return pace.go_on(); }));
     }
   }
 }
@@ -88,7 +137,8 @@ Json json_of(Known const& known) {
                       {"path", path_text(edge)},
                       {"witness", model::print_trace(*known.coverage.witness(edge.from))}});
   }
-  Json json = {{"programs", known.coverage.programs()},
+  Json json = {{"interrupted", was_interrupted()},
+               {"programs", known.coverage.programs()},
                {"transitions", known.coverage.transitions()},
                {"states", known.coverage.state_count()},
                {"edges", known.coverage.edge_count()},
@@ -124,11 +174,14 @@ std::string some_of(std::vector<T> const& items, Line line) {
 }
 
 std::string report_of(Known const& known) {
-  std::string text = fmt::format("programs    {}\ntransitions {}\nstates      {}\nedges       {}\n",
-                                 known.coverage.programs(),
-                                 known.coverage.transitions(),
-                                 known.coverage.state_count(),
-                                 known.coverage.edge_count());
+  std::string text = was_interrupted() ? in_colour(Colour::kNotice, "interrupted") +
+                                             ", with what was seen until then\n"
+                                       : "";
+  text += fmt::format("programs    {}\ntransitions {}\nstates      {}\nedges       {}\n",
+                      known.coverage.programs(),
+                      known.coverage.transitions(),
+                      known.coverage.state_count(),
+                      known.coverage.edge_count());
   if (known.frontier.aimed_at != 0) {
     text += fmt::format("frontier    {} of {} attempts reached an unseen edge, {}\n",
                         known.frontier.reached,
@@ -161,6 +214,20 @@ std::string save_failure(std::string const& folder, fuzz::FrontierResult const& 
   std::string const path = folder + "/violation.trace";
   write_file(path, model::print_trace(frontier.failed.front()));
   return command_of({invoked_name(), "replay", path});
+}
+
+/// Runs what there is to run.
+void watch(CoverageOptions const& options, Known& known) {
+  Pace pace;
+  replay(options.replay, pace, known.coverage);
+  if (options.exhaustive != 0) {
+    search(options.exhaustive, pace, known.coverage);
+  }
+  if (options.seeds) {
+    pace.at("frontier", 0, 0);
+    known.frontier =
+        fuzz::push_frontier(known.coverage, options.seed, kTries, [&] { return pace.go_on(); });
+  }
 }
 
 }  // namespace
@@ -196,12 +263,9 @@ int execute(CoverageOptions const& options) {
   if (options.against) {
     known.against = load_coverage(*options.against);
   }
-  replay(options.replay, known.coverage);
-  if (options.exhaustive != 0) {
-    search(options.exhaustive, known.coverage);
-  }
+  catch_interrupts();
+  watch(options, known);
   if (options.seeds) {
-    known.frontier = fuzz::push_frontier(known.coverage, options.seed, kTries);
     write_seeds(*options.seeds, known.frontier);
     if (!known.frontier.failed.empty()) {
       known.reproduce = save_failure(*options.seeds, known.frontier);
@@ -215,13 +279,10 @@ int execute(CoverageOptions const& options) {
     write_file(*options.output, known.coverage.print());
   }
   print(options.json ? text_of(json_of(known)) : report_of(known));
-  if (known.reproduce.empty()) {
-    return kExitHeld;
-  }
-  if (!options.json) {
+  if (!known.reproduce.empty() && !options.json) {
     print(reproduce_with(known.reproduce));
   }
-  return kExitViolation;
+  return exit_code(!known.reproduce.empty());
 }
 
 }  // namespace holdfast::tools

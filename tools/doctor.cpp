@@ -12,6 +12,7 @@
 #include "tools/report.hpp"
 #include "tools/subprocess.hpp"
 #include "tools/targets.hpp"
+#include "tools/terminal.hpp"
 
 namespace holdfast::tools {
 namespace {
@@ -96,9 +97,10 @@ int execute(DoctorOptions const& options) {
                                  sanitizers.empty() ? "" : " with " + sanitizers,
                                  threads);
   for (Finding const& one : findings) {
-    text += one.found.empty()
-                ? fmt::format("  -   {:<18} {}: {}\n", one.name, one.missing, one.left_out)
-                : fmt::format("  ok  {:<18} {}\n", one.name, one.found);
+    text +=
+        one.found.empty()
+            ? fmt::format("  -   {:<18} {}: {}\n", one.name, one.missing, one.left_out)
+            : fmt::format("  {}  {:<18} {}\n", in_colour(Colour::kGood, "ok"), one.name, one.found);
   }
   print(text);
   return kExitHeld;

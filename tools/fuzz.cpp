@@ -18,11 +18,11 @@
 #include "fuzz/files.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
-#include "tools/progress.hpp"
 #include "tools/report.hpp"
 #include "tools/setup.hpp"
 #include "tools/subprocess.hpp"
 #include "tools/targets.hpp"
+#include "tools/terminal.hpp"
 #include "tools/values.hpp"
 
 namespace holdfast::tools {
@@ -152,7 +152,7 @@ Reports reports_of(fs::path const& folder,
 /// A table that is drawn over itself on a terminal; elsewhere a line a minute.
 class View {
  public:
-  explicit View(double seconds) : seconds_{seconds}, is_terminal_{isatty(STDERR_FILENO) == 1} {}
+  explicit View(double seconds) : seconds_{seconds} {}
 
   void show(fuzz::CampaignState const& state, fuzz::Findings const& findings) {
     std::uint64_t programs = 0;
@@ -160,13 +160,14 @@ class View {
       programs += target.programs;
     }
     std::string text =
-        fmt::format("{:.0f} of {:.0f} s: {} programs, {} transitions, {} units, {}\n",
-                    state.elapsed,
-                    seconds_,
+        fmt::format("{}: {} programs ({:.0f}/s), {} transitions, {} units, {}; {} left\n",
+                    duration_text(state.elapsed),
                     programs,
+                    rate_of(programs, state.elapsed),
                     state.history.empty() ? 0 : state.history.back().transitions,
                     state.history.empty() ? 0 : state.history.back().units,
-                    counted(findings.buckets().size(), "finding"));
+                    counted(findings.buckets().size(), "finding"),
+                    duration_text(seconds_ - state.elapsed));
     if (is_terminal_) {
       for (auto const& [name, target] : state.targets) {
         text += fmt::format(
@@ -208,7 +209,7 @@ class View {
   }
 
   double seconds_;
-  bool is_terminal_;
+  bool is_terminal_ = is_terminal(STDERR_FILENO);
   double next_ = 60;
   std::ptrdiff_t lines_ = 0;
 };
@@ -218,6 +219,9 @@ std::string summary(fs::path const& folder,
                     fuzz::Findings const& findings,
                     bool canary_reported) {
   std::string text;
+  if (was_interrupted()) {
+    text += in_colour(Colour::kNotice, "interrupted; --resume goes on") + "\n";
+  }
   for (auto const& [name, target] : state.targets) {
     text +=
         fmt::format("{:<18} {} programs in {:.0f} s, {} crashes, {} time-outs, {} memory kills\n",
@@ -232,7 +236,8 @@ std::string summary(fs::path const& folder,
                       counted(fuzz::count_units({folder}), "unit"),
                       state.history.empty() ? 0 : state.history.back().transitions,
                       counted(findings.buckets().size(), "finding"),
-                      canary_reported ? "reported" : "NOT REPORTED",
+                      canary_reported ? in_colour(Colour::kGood, "reported")
+                                      : in_colour(Colour::kBad, "NOT REPORTED"),
                       (folder / "report.html").string());
   for (auto const& [name, bucket] : findings.buckets()) {
     text += fmt::format("\n{} ({}, {} times): {}\n",
@@ -255,7 +260,7 @@ int finish(FuzzOptions const& options, fuzz::CampaignResult const& result) {
       std::any_of(findings.buckets().begin(), findings.buckets().end(), [](auto const& named) {
         return named.second.state != fuzz::Lifecycle::kFixed;
       });
-  return has_open || !result.canary_reported ? kExitViolation : kExitHeld;
+  return exit_code(has_open || !result.canary_reported);
 }
 
 }  // namespace

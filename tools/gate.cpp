@@ -15,10 +15,10 @@
 #include "fuzz/points.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
-#include "tools/progress.hpp"
 #include "tools/report.hpp"
 #include "tools/setup.hpp"
 #include "tools/subprocess.hpp"
+#include "tools/terminal.hpp"
 #include "tools/values.hpp"
 
 namespace holdfast::tools {
@@ -42,6 +42,10 @@ struct Gate {
   std::vector<GateCase> cases;
   double seconds = 0;
 
+  [[nodiscard]] std::uint64_t skipped() const {
+    return static_cast<std::uint64_t>(std::count_if(
+        cases.begin(), cases.end(), [](GateCase const& one) { return !one.skipped.empty(); }));
+  }
   [[nodiscard]] std::uint64_t failed() const {
     return static_cast<std::uint64_t>(std::count_if(
         cases.begin(), cases.end(), [](GateCase const& one) { return !one.failure.empty(); }));
@@ -151,33 +155,38 @@ std::vector<fuzz::GatePart> fixed_parts(Gate const& gate) {
   return parts;
 }
 
-std::string progress_line(std::vector<GateCase> const& cases, double seconds) {
+std::string progress_line(std::vector<GateCase> const& cases, double seconds, double budget) {
   std::map<std::string, int> counts;
   for (GateCase const& one : cases) {
     ++counts[one.failure.empty() ? "hold" : "FAILED"];
   }
-  std::string text = fmt::format("{:.0f} s:", seconds);
+  std::string text = duration_text(seconds) + ":";
   for (auto const& [what, count] : counts) {
     text += fmt::format(" {} {}", count, what);
   }
-  return cases.empty() ? text : text + ", last " + cases.back().part + " " + cases.back().name;
+  text += fmt::format(" ({:.0f}/s)", rate_of(cases.size(), seconds));
+  if (!cases.empty()) {
+    text += ", last " + cases.back().part + " " + cases.back().name;
+  }
+  return text + "; " + duration_text(budget - seconds) + " left at most";
 }
 
 void run_parts(Gate& gate, std::vector<fuzz::GatePart> parts, std::uint32_t jobs) {
   Progress progress;
   double const before = gate.seconds;
   std::vector<GateCase> done;
-  std::vector<GateCase> cases =
-      fuzz::run_gate({.parts = std::move(parts),
-                      .jobs = jobs,
-                      .now = [&] { return progress.seconds(); },
-                      .on_progress =
-                          [&](GateCase const* one) {
-                            if (one != nullptr) {
-                              done.push_back(*one);
-                            }
-                            progress.show(progress_line(done, before + progress.seconds()));
-                          }});
+  std::vector<GateCase> cases = fuzz::run_gate(
+      {.parts = std::move(parts),
+       .jobs = jobs,
+       .now = [&] { return progress.seconds(); },
+       .on_progress =
+           [&](GateCase const* one) {
+             if (one != nullptr) {
+               done.push_back(*one);
+             }
+             progress.show(progress_line(done, before + progress.seconds(), gate.options.budget));
+           },
+       .should_stop = was_interrupted});
   gate.seconds += progress.seconds();
   gate.cases.insert(gate.cases.end(), cases.begin(), cases.end());
 }
@@ -187,17 +196,21 @@ std::string part_line(std::vector<GateCase> const& cases, std::string const& par
   std::uint64_t failed = 0;
   double seconds = 0;
   for (GateCase const& one : cases) {
-    if (one.part == part) {
+    if (one.part == part && one.skipped.empty()) {
       ++count;
       failed += one.failure.empty() ? 0U : 1U;
       seconds += one.seconds;
     }
   }
+  if (count == 0) {
+    return "";  // an interrupt came first
+  }
   return fmt::format("{:<12} {:<10} {:>7.1f} s  {}\n",
                      part,
                      counted(count, "case"),
                      seconds,
-                     failed == 0 ? "holds" : fmt::format("{} FAILED", failed));
+                     failed == 0 ? in_colour(Colour::kGood, "holds")
+                                 : in_colour(Colour::kBad, fmt::format("{} FAILED", failed)));
 }
 
 std::string summary(Gate const& gate) {
@@ -213,8 +226,15 @@ std::string summary(Gate const& gate) {
   if (gate.options.mutant) {
     text += fmt::format("mutant       {}\n", *gate.options.mutant);
   }
+  if (gate.failed() == 0 && was_interrupted()) {
+    return text + fmt::format("{}: {} held until then, in {:.1f} s\n",
+                              in_colour(Colour::kNotice, "interrupted"),
+                              counted(gate.cases.size() - gate.skipped(), "case"),
+                              gate.seconds);
+  }
   text += fmt::format("{}: {} of {} in {:.1f} s\n",
-                      gate.failed() == 0 ? "gate holds" : "gate FAILED",
+                      gate.failed() == 0 ? in_colour(Colour::kGood, "gate holds")
+                                         : in_colour(Colour::kBad, "gate FAILED"),
                       gate.failed() == 0 ? "all" : std::to_string(gate.failed()) + " cases",
                       counted(gate.cases.size(), "case"),
                       gate.seconds);
@@ -244,6 +264,9 @@ std::string failures(Gate const& gate) {
 Json json_of(Gate const& gate) {
   Json cases = Json::array();
   for (GateCase const& one : gate.cases) {
+    if (!one.skipped.empty()) {
+      continue;
+    }
     bool const holds = one.failure.empty();
     cases.push_back({{"part", one.part},
                      {"name", one.name},
@@ -252,8 +275,9 @@ Json json_of(Gate const& gate) {
                      {"failure", holds ? Json() : Json(one.failure)},
                      {"reproduce", holds ? Json() : Json(one.reproduce)}});
   }
-  return {{"holds", gate.failed() == 0},
-          {"cases", gate.cases.size()},
+  return {{"holds", gate.failed() == 0 && !was_interrupted()},
+          {"interrupted", was_interrupted()},
+          {"cases", cases.size()},
           {"failed", gate.failed()},
           {"seconds", gate.seconds},
           {"budget", gate.options.budget},
@@ -295,9 +319,10 @@ int execute(GateOptions const& options) {
     check_twin();
   }
   turn_on_mutant(options.mutant);
+  catch_interrupts();
   std::uint32_t const jobs = std::max(1U, std::thread::hardware_concurrency());
   run_parts(gate, fixed_parts(gate), jobs);
-  if (is_wanted(options, "random")) {
+  if (is_wanted(options, "random") && !was_interrupted()) {
     double const seconds = std::max(kLeastRandom, options.budget * kShare - gate.seconds);
     run_parts(gate, {fuzz::random_part(gate.context, seconds, jobs)}, 1);
   }
@@ -305,7 +330,7 @@ int execute(GateOptions const& options) {
     write_file(*options.junit, fuzz::junit_of(gate.cases, gate.seconds));
   }
   print(options.json ? text_of(json_of(gate)) : summary(gate) + failures(gate));
-  return gate.failed() == 0 ? kExitHeld : kExitViolation;
+  return exit_code(gate.failed() != 0);
 }
 
 }  // namespace holdfast::tools

@@ -6,9 +6,9 @@
 
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
-#include "tools/progress.hpp"
 #include "tools/report.hpp"
 #include "tools/setup.hpp"
+#include "tools/terminal.hpp"
 #include "tools/values.hpp"
 
 namespace holdfast::tools {
@@ -31,9 +31,10 @@ fuzz::Minimized run_search(MinimizeOptions const& options, LoadedTrace const& lo
                          .compare = options.compare,
                          .on_progress =
                              [&](std::uint64_t candidates, std::size_t operations) {
-                               progress.show(fmt::format("{:.0f} s: {}, {} left",
-                                                         progress.seconds(),
+                               progress.show(fmt::format("{}: {} ({:.0f}/s), {} left",
+                                                         duration_text(progress.seconds()),
                                                          counted(candidates, "candidate"),
+                                                         rate_of(candidates, progress.seconds()),
                                                          counted(operations, "operation")));
                              },
                          .should_stop = was_interrupted});
@@ -132,7 +133,7 @@ int execute(MinimizeOptions const& options) {
     write_file(*options.output, done.trace);
   }
   print(options.json ? text_of(json_of(done)) : options.output ? summary(done) : done.trace);
-  return kExitHeld;
+  return exit_code(false);
 }
 
 }  // namespace holdfast::tools

@@ -19,10 +19,10 @@
 #include "models/trace.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
-#include "tools/progress.hpp"
 #include "tools/report.hpp"
 #include "tools/setup.hpp"
 #include "tools/targets.hpp"
+#include "tools/terminal.hpp"
 #include "tools/values.hpp"
 
 namespace holdfast::tools {
@@ -40,19 +40,30 @@ std::vector<fuzz::MutantInfo> chosen(std::vector<std::string> const& only) {
 
 std::string line_of(fuzz::MutantOutcome const& outcome) {
   if (!outcome.killed) {
-    return fmt::format(
-        "{:<30} SURVIVED {}\n", outcome.info.name, counted(outcome.operations, "operation"));
+    return fmt::format("{:<30} {} {}\n",
+                       outcome.info.name,
+                       in_colour(Colour::kBad, "SURVIVED"),
+                       counted(outcome.operations, "operation"));
   }
-  return fmt::format("{:<30} killed by {} after {}\n",
+  return fmt::format("{:<30} {} by {} after {}\n",
                      outcome.info.name,
+                     in_colour(Colour::kGood, "killed"),
                      fmt::join(outcome.invariants, ", "),
                      counted(outcome.operations, "operation"));
+}
+
+/// How many searches came to an end.
+std::size_t finished_of(std::vector<fuzz::MutantOutcome> const& outcomes) {
+  return static_cast<std::size_t>(
+      std::count_if(outcomes.begin(), outcomes.end(), [](fuzz::MutantOutcome const& one) {
+        return !one.cut_short;
+      }));
 }
 
 std::vector<std::string> survivors_of(std::vector<fuzz::MutantOutcome> const& outcomes) {
   std::vector<std::string> names;
   for (fuzz::MutantOutcome const& outcome : outcomes) {
-    if (!outcome.killed) {
+    if (!outcome.killed && !outcome.cut_short) {
       names.emplace_back(outcome.info.name);
     }
   }
@@ -95,7 +106,8 @@ Json json_of_outcomes(MutantsOptions const& options,
     }
   }
   Json json = {{"total", outcomes.size()},
-               {"killed", outcomes.size() - survivors.size()},
+               {"killed", finished_of(outcomes) - survivors.size()},
+               {"interrupted", was_interrupted()},
                {"survivors", survivors},
                {"kills", std::move(kills)},
                {"search", options.search},
@@ -157,8 +169,10 @@ std::vector<fuzz::MutantOutcome> run_all(MutantsOptions const& options,
                         .budget = options.budget,
                         .compare = options.compare,
                         .simulated = options.device == "sim",
-                        .jobs = std::clamp(std::thread::hardware_concurrency(), 1U, 2U)};
+                        .jobs = std::clamp(std::thread::hardware_concurrency(), 1U, 2U),
+                        .should_stop = was_interrupted};
   std::size_t done = 0;
+  double const before = progress.seconds();
   plan.on_outcome = [&](fuzz::MutantOutcome const& outcome) {
     ++done;
     if (!options.json && !options.markdown && options.repeat == 1) {
@@ -167,13 +181,17 @@ std::vector<fuzz::MutantOutcome> run_all(MutantsOptions const& options,
     }
   };
   plan.on_progress = [&](std::uint64_t operations) {
-    progress.show(fmt::format("{:.0f} s: search {} of {}, {} of {} mutants, {} operations",
-                              progress.seconds(),
-                              repeat + 1,
-                              options.repeat,
-                              done,
-                              plan.mutants.size(),
-                              operations));
+    std::size_t const all = plan.mutants.size();
+    progress.show(
+        fmt::format("{}: search {} of {}, {} of {} mutants, {} operations ({:.0f}/s){}",
+                    duration_text(progress.seconds()),
+                    repeat + 1,
+                    options.repeat,
+                    done,
+                    all,
+                    operations,
+                    rate_of(operations, progress.seconds() - before),
+                    time_left(progress.seconds(), repeat * all + done, options.repeat * all)));
   };
   return run_search(options, plan);
 }
@@ -211,7 +229,7 @@ std::string text_of_figures(MutantsOptions const& options,
                             std::vector<fuzz::MutantFigures> const& figures,
                             std::string const& reproduce) {
   std::size_t killed = 0;
-  std::string text;
+  std::string text = was_interrupted() ? "interrupted: figures of the searches until then\n" : "";
   for (fuzz::MutantFigures const& one : figures) {
     killed += one.killed == one.repeats ? 1 : 0;
     text += line_of(one);
@@ -263,13 +281,16 @@ std::vector<fuzz::TraceOfRow> regression_traces() {
 
 /// Several searches for each mutant, and their medians.
 int execute_repeated(MutantsOptions const& options) {
+  catch_interrupts();
   Progress progress;
   std::vector<std::vector<fuzz::MutantOutcome>> by_mutant(chosen(options.only).size());
   std::string reproduce;
-  for (std::uint32_t repeat = 0; repeat < options.repeat; ++repeat) {
+  for (std::uint32_t repeat = 0; repeat < options.repeat && !was_interrupted(); ++repeat) {
     std::vector<fuzz::MutantOutcome> const outcomes = run_all(options, progress, repeat);
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      by_mutant[i].push_back(outcomes[i]);
+      if (!outcomes[i].cut_short) {
+        by_mutant[i].push_back(outcomes[i]);
+      }
     }
     if (std::vector<std::string> const names = survivors_of(outcomes);
         !names.empty() && reproduce.empty()) {
@@ -280,6 +301,9 @@ int execute_repeated(MutantsOptions const& options) {
   std::vector<fuzz::MutantFigures> figures;
   Json array = Json::array();
   for (auto const& outcomes : by_mutant) {
+    if (outcomes.empty()) {
+      continue;  // cut short
+    }
     figures.push_back(fuzz::figures_of(outcomes));
     array.push_back(json_of(figures.back()));
   }
@@ -291,6 +315,7 @@ int execute_repeated(MutantsOptions const& options) {
                  {"seed", options.seed},
                  {"budget", options.budget},
                  {"confidence_percent", fuzz::median_confidence(options.repeat)},
+                 {"interrupted", was_interrupted()},
                  {"mutants", std::move(array)}};
     if (!reproduce.empty()) {
       json["reproduce"] = reproduce;
@@ -299,7 +324,7 @@ int execute_repeated(MutantsOptions const& options) {
   } else {
     print(text_of_figures(options, figures, reproduce));
   }
-  return reproduce.empty() ? kExitHeld : kExitViolation;
+  return exit_code(!reproduce.empty());
 }
 
 }  // namespace
@@ -311,22 +336,32 @@ int execute(MutantsOptions const& options) {
   if (options.repeat > 1 || options.markdown) {
     return execute_repeated(options);
   }
+  catch_interrupts();
   Progress progress;
   std::vector<fuzz::MutantOutcome> const outcomes = run_all(options, progress, 0);
+  progress.clear();
   std::vector<std::string> const survivors = survivors_of(outcomes);
   if (options.json) {
     print(text_of(json_of_outcomes(options, outcomes)));
   } else {
-    std::string text = fmt::format("{}, {} killed, {}\n",
-                                   counted(outcomes.size(), "mutant"),
-                                   outcomes.size() - survivors.size(),
-                                   counted(survivors.size(), "survivor"));
+    std::size_t const finished = finished_of(outcomes);
+    std::string text;
+    if (was_interrupted()) {
+      text += in_colour(Colour::kNotice,
+                        fmt::format("interrupted: {} of {} mutants", finished, outcomes.size())) +
+              "\n";
+    }
+    text += fmt::format("{}, {} killed, {}\n",
+                        counted(finished, "mutant"),
+                        finished - survivors.size(),
+                        in_colour(survivors.empty() ? Colour::kGood : Colour::kBad,
+                                  counted(survivors.size(), "survivor")));
     if (!survivors.empty()) {
       text += reproduce_with(reproduce_command(options, survivors.front(), options.seed));
     }
     print(text);
   }
-  return survivors.empty() ? kExitHeld : kExitViolation;
+  return exit_code(!survivors.empty());
 }
 
 }  // namespace holdfast::tools

@@ -20,7 +20,7 @@ inline constexpr double kDefaultGateBudget = 300;
 inline constexpr char const* kDefaultCorpus = "corpus";
 inline constexpr std::uint64_t kDefaultBudget = 2'000'000;
 
-/// The text that --help asks for.
+/// The text that --help or --version asks for.
 struct HelpOptions {
   std::string text;
 };
@@ -98,6 +98,16 @@ struct FuzzWorkerOptions {
   std::string path;  ///< of the job
 };
 
+inline constexpr std::array<char const*, 9> kGateParts = {"canary",
+                                                          "corpus",
+                                                          "geometries",
+                                                          "forms",
+                                                          "mutants",
+                                                          "sometimes",
+                                                          "determinism",
+                                                          "exhaustive",
+                                                          "random"};
+
 struct GateOptions {
   double budget = kDefaultGateBudget;
   std::optional<std::uint64_t> seed;  ///< none: the commit that is checked out
@@ -124,10 +134,21 @@ struct DoctorOptions {
   bool json = false;
 };
 
+inline constexpr std::array<char const*, 6> kListTopics = {
+    "geometries", "operations", "flavors", "invariants", "mutants", "sometimes"};
+
 struct ListOptions {
   std::string topic;  ///< empty: all
   bool json = false;
   bool markdown = false;  ///< the page of docs/ on the topic
+};
+
+/// The page of man(1), and what completes command lines in bash.
+inline constexpr std::array<char const*, 2> kManualTopics = {"page", "completion"};
+
+struct ManualOptions {
+  std::string topic;  ///< empty: the page
+  bool json = false;
 };
 
 inline constexpr char const* kSearchLibfuzzer = "libfuzzer";
@@ -159,6 +180,7 @@ using Options = std::variant<HelpOptions,
                              CoverageOptions,
                              DoctorOptions,
                              ListOptions,
+                             ManualOptions,
                              MutantsOptions>;
 
 }  // namespace holdfast::tools

@@ -19,6 +19,7 @@
 
 #include "fuzz/mutants.hpp"
 #include "models/input_error.hpp"
+#include "tools/terminal.hpp"
 
 namespace holdfast::tools {
 namespace {
@@ -27,20 +28,25 @@ std::string reason(int code) {
   return std::generic_category().message(code);
 }
 
-// Both are set up before the signals that read them can come.
+// All are set up before the signals that read them can come.
 std::atomic<int>& interrupts() noexcept {
   static std::atomic<int> count{0};
   return count;
+}
+std::atomic<int>& interrupting_signal() noexcept {
+  static std::atomic<int> signal{0};
+  return signal;
 }
 std::string& crash_command() {
   static std::string command;
   return command;
 }
 
-void note_interrupt(int /*signal*/) {
+void note_interrupt(int signal) {
+  interrupting_signal().store(signal);
   // Tools such as timeout(1) send one to the process and one to its group.
   if (interrupts().fetch_add(1) == 2) {
-    _exit(kExitEnvironment);
+    _exit(kExitSignal + signal);
   }
 }
 
@@ -126,7 +132,8 @@ void write_file(std::string const& path, std::string_view text) {
 
 void complain(std::string const& line) {
   // model::InputError keeps messages on one line; others may quote anything.
-  std::string const text = std::string{"holdfast: "} + model::InputError{line}.what() + "\n";
+  std::string const text = in_colour(STDERR_FILENO, Colour::kBad, "holdfast:") + " " +
+                           model::InputError{line}.what() + "\n";
   say(text.data(), text.size());
 }
 
@@ -137,14 +144,29 @@ void complain_of_memory() noexcept {
 
 void catch_interrupts() {
   interrupts();
+  interrupting_signal();
+  struct sigaction before {};
+  bool const ignores_hangup =
+      sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;  // nohup(1)
   struct sigaction action {};
   action.sa_handler = note_interrupt;
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  if (!ignores_hangup) {
+    sigaction(SIGHUP, &action, nullptr);
+  }
 }
 
 bool was_interrupted() noexcept {
   return interrupts().load() != 0;
+}
+
+int exit_code(bool violated) noexcept {
+  if (violated) {
+    return kExitViolation;
+  }
+  return was_interrupted() ? kExitSignal + interrupting_signal().load() : kExitHeld;
 }
 
 void explain_crashes(std::string const& command) {

@@ -12,6 +12,20 @@ inline constexpr int kExitHeld = 0;
 inline constexpr int kExitViolation = 1;
 inline constexpr int kExitInput = 2;
 inline constexpr int kExitEnvironment = 3;
+inline constexpr int kExitSignal = 128;  ///< and the number of the signal
+
+/// What exit codes mean, for whoever reads --help or the manual.
+struct ExitMeaning {
+  char const* codes;
+  char const* meaning;
+};
+inline constexpr ExitMeaning kExitMeanings[] = {
+    {"0", "all held"},
+    {"1", "a violation, divergence or crash was found"},
+    {"2", "the input or the command line was wrong; one line says what and where"},
+    {"3", "the environment failed: a full disk, no such device"},
+    {"130",
+     "ended early by Ctrl-C, with nothing found until then; 143: by SIGTERM, 129: by SIGHUP"}};
 
 /// The environment lacks something; `what()` is one line. Exit code 3.
 class EnvironmentError : public std::runtime_error {
@@ -34,9 +48,12 @@ void complain(std::string const& line);
 /// The line for exhausted memory; needs none.
 void complain_of_memory() noexcept;
 
-/// From now on an interrupt is only noted; the third one ends the process.
+/// From now on SIGINT, SIGTERM and SIGHUP are only noted; the third of them ends the process. Who
+/// started it so that a SIGHUP is ignored keeps that.
 void catch_interrupts();
 [[nodiscard]] bool was_interrupted() noexcept;
+/// Of work that may have been cut short: a violation counts, whatever else happened.
+[[nodiscard]] int exit_code(bool violated) noexcept;
 
 /// From now on a crash of the process is said in one line that ends with `command`, exit code 1.
 /// Leaves the handlers of sanitizers alone.

@@ -16,6 +16,7 @@
 #include "tools/promote.hpp"
 #include "tools/report.hpp"
 #include "tools/setup.hpp"
+#include "tools/terminal.hpp"
 #include "tools/values.hpp"
 
 namespace holdfast::tools {
@@ -133,9 +134,11 @@ std::string command_for(char const* command,
 
 std::string line_of(Replayed const& replayed) {
   std::string text = replayed.loaded->path + ": ";
-  text += replayed.result.failure
-              ? "violation of " + ids_of(replayed.result.failure->violations) + ","
-              : "ok,";
+  text +=
+      replayed.result.failure
+          ? in_colour(Colour::kBad, "violation of " + ids_of(replayed.result.failure->violations)) +
+                ","
+          : in_colour(Colour::kGood, "ok") + ",";
   text += " " + counted(replayed.ops.size(), "operation");
   if (replayed.skipped != 0) {
     text += fmt::format(", {} skipped", replayed.skipped);
@@ -186,6 +189,7 @@ struct Totals {
   std::uint64_t violations = 0;
   std::uint64_t operations = 0;
   std::uint64_t skipped = 0;
+  std::size_t asked = 0;          // files, those that an interrupt left out counted
   std::optional<Replayed> first;  // that failed
 
   void add(Replayed replayed) {
@@ -211,6 +215,7 @@ void report(ReplayOptions const& options, Totals const& totals) {
                  {"skipped", totals.skipped},
                  {"failed", totals.failed},
                  {"violations", totals.violations},
+                 {"interrupted", was_interrupted()},
                  {"results", totals.results}};
     if (totals.first) {
       json["failure"] = failure_json(*totals.first, command);
@@ -218,10 +223,18 @@ void report(ReplayOptions const& options, Totals const& totals) {
     print(text_of(json));
     return;
   }
-  std::string text = fmt::format("{}, {}, {}\n",
-                                 counted(totals.results.size(), "trace"),
-                                 counted(totals.operations, "operation"),
-                                 counted(totals.violations, "violation"));
+  std::string text;
+  if (was_interrupted()) {
+    text += in_colour(
+                Colour::kNotice,
+                fmt::format("interrupted: {} of {} traces", totals.results.size(), totals.asked)) +
+            "\n";
+  }
+  text += fmt::format("{}, {}, {}\n",
+                      counted(totals.results.size(), "trace"),
+                      counted(totals.operations, "operation"),
+                      in_colour(totals.first ? Colour::kBad : Colour::kGood,
+                                counted(totals.violations, "violation")));
   if (totals.first) {
     text += story_of(*totals.first) +
             minimize_with(command_for("minimize", options, totals.first->loaded->path)) +
@@ -256,8 +269,13 @@ int execute(ReplayOptions const& options) {
   if (options.promote) {
     return promote_one(options, all);
   }
-  Totals totals;
+  catch_interrupts();
+  Totals totals{.asked = all.size()};
+  Progress progress;
   for (LoadedTrace const& loaded : all) {
+    if (was_interrupted()) {
+      break;
+    }
     explain_crashes(command_for("replay", options, loaded.path));
     bool const is_named =
         std::find(options.paths.begin(), options.paths.end(), loaded.path) != options.paths.end();
@@ -265,13 +283,22 @@ int execute(ReplayOptions const& options) {
       print(model::print_trace(loaded.trace) + "\n");  // nobody can read it otherwise
     }
     Replayed replayed = replay(loaded, options);
+    progress.clear();
     if (!options.json) {
       print(line_of(replayed));
     }
     totals.add(std::move(replayed));
+    std::size_t const done = totals.results.size();
+    progress.show(fmt::format("{}: {} of {} traces ({:.0f}/s){}",
+                              duration_text(progress.seconds()),
+                              done,
+                              all.size(),
+                              rate_of(done, progress.seconds()),
+                              time_left(progress.seconds(), done, all.size())));
   }
+  progress.clear();
   report(options, totals);
-  return totals.failed == 0 ? kExitHeld : kExitViolation;
+  return exit_code(totals.failed != 0);
 }
 
 }  // namespace holdfast::tools

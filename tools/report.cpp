@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tools/terminal.hpp"
+
 namespace holdfast::tools {
 
 std::string text_of(Json const& json) {
@@ -43,12 +45,16 @@ std::string counted(std::uint64_t count, std::string const& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+double rate_of(std::uint64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
 std::string minimize_with(std::string const& command) {
-  return "make it small with:\n" + command + "\n";
+  return "make it small with:\n" + in_colour(Colour::kNotice, command) + "\n";
 }
 
 std::string reproduce_with(std::string const& command) {
-  return "reproduce with:\n" + command + "\n";
+  return "reproduce with:\n" + in_colour(Colour::kNotice, command) + "\n";
 }
 
 }  // namespace holdfast::tools

@@ -28,6 +28,9 @@ std::string ids_of(std::vector<invariant::Violation> const& violations);
 /// "1 violation", "2 violations".
 std::string counted(std::uint64_t count, std::string const& noun);
 
+/// So many a second.
+double rate_of(std::uint64_t count, double seconds);
+
 /// How a failure is made small.
 std::string minimize_with(std::string const& command);
 

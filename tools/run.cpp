@@ -11,9 +11,9 @@
 #include "tools/commands.hpp"
 #include "tools/coverage_file.hpp"
 #include "tools/process.hpp"
-#include "tools/progress.hpp"
 #include "tools/report.hpp"
 #include "tools/setup.hpp"
+#include "tools/terminal.hpp"
 #include "tools/values.hpp"
 
 namespace holdfast::tools {
@@ -33,10 +33,6 @@ struct Done {
 
 char const* name_of(fuzz::Flavor flavor) {
   return fuzz::all_flavors()[static_cast<std::size_t>(flavor)].name;
-}
-
-double per_second(std::uint64_t count, double seconds) {
-  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
 /// The run again; `limit` are the words that end it.
@@ -90,19 +86,19 @@ void save(Done& done) {
 }
 
 std::string progress_line(RunOptions const& options, fuzz::Counts const& counts, double seconds) {
-  double const rate = per_second(counts.operations, seconds);
+  double const rate = rate_of(counts.operations, seconds);
   double left = options.seconds - seconds;
   if (options.operations != 0) {
     std::uint64_t const to_do =
         options.operations > counts.operations ? options.operations - counts.operations : 0;
     left = rate > 0 ? static_cast<double>(to_do) / rate : 0;
   }
-  return fmt::format("{:.0f} s: {} operations ({:.0f}/s), {} rows, 0 violations, {:.0f} s left",
-                     seconds,
+  return fmt::format("{}: {} operations ({:.0f}/s), {} rows, 0 violations; {} left",
+                     duration_text(seconds),
                      counts.operations,
                      rate,
                      counts.rows,
-                     std::max(left, 0.0));
+                     duration_text(left));
 }
 
 std::vector<std::string> never_met() {
@@ -118,20 +114,22 @@ std::string summary(Done const& done) {
   double const seconds = done.result.seconds;
   std::string text;
   if (was_interrupted()) {
-    text += fmt::format("interrupted after {:.1f} s\n", seconds);
+    text += in_colour(Colour::kNotice, fmt::format("interrupted after {:.1f} s", seconds)) + "\n";
   }
   text += fmt::format("programs    {}\n", counts.programs);
   text += fmt::format("operations  {} ({:.0f} operations/s)\n",
                       counts.operations,
-                      per_second(counts.operations, seconds));
-  text += fmt::format(
-      "rows        {} ({:.0f} rows/s)\n", counts.rows, per_second(counts.rows, seconds));
+                      rate_of(counts.operations, seconds));
+  text +=
+      fmt::format("rows        {} ({:.0f} rows/s)\n", counts.rows, rate_of(counts.rows, seconds));
   text += fmt::format("checks      {}\n", counts.checks);
   std::size_t index = 0;
   for (invariant::Invariant const* const known : invariant::all_invariants()) {
     text += fmt::format("  {:<9} {}\n", known->id, counts.by_invariant[index++]);
   }
-  text += counted(done.violations(), "violation") + "\n";
+  text += in_colour(done.result.failed ? Colour::kBad : Colour::kGood,
+                    counted(done.violations(), "violation")) +
+          "\n";
   if (done.options.sometimes) {
     std::vector<std::string> const never = never_met();
     text += fmt::format("sometimes   {} of {} points met{}{}\n",
@@ -198,8 +196,8 @@ Json summary_json(Done const& done) {
   Json json = {{"programs", counts.programs},
                {"operations", counts.operations},
                {"rows", counts.rows},
-               {"operations_per_second", per_second(counts.operations, seconds)},
-               {"rows_per_second", per_second(counts.rows, seconds)},
+               {"operations_per_second", rate_of(counts.operations, seconds)},
+               {"rows_per_second", rate_of(counts.rows, seconds)},
                {"checks", counts.checks},
                {"violations", done.violations()},
                {"seed", done.options.seed},
@@ -282,7 +280,7 @@ int execute(RunOptions const& options) {
   done.result = run_programs(options, std::move(geometries));
   if (!done.result.failed) {
     report(done);
-    return kExitHeld;
+    return exit_code(false);
   }
   std::optional<EnvironmentError> not_saved;
   if (options.save) {

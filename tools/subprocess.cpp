@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <system_error>
 
@@ -37,6 +39,7 @@ struct Pipe {
     argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp changes none of them
   }
   argv.push_back(nullptr);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   int const nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
   dup2(out.ends[1], STDOUT_FILENO);

@@ -3,16 +3,94 @@
 
 #include <algorithm>
 #include <holdfast/cuda.hpp>
+#include <iterator>
 
 #include "fuzz/cuda_mutants.hpp"
 #include "fuzz/mutants.hpp"
+#include "fuzz/swarm.hpp"
+#include "models/geometry/geometry.hpp"
 #include "models/geometry/nearest.hpp"
 #include "models/input_error.hpp"
 #include "tools/process.hpp"
+#include "tools/values.hpp"
 
 namespace holdfast::tools {
 
 using model::InputError;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names mutant_names() {
+  Names names;
+  for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
+    names.emplace_back(info.name);
+  }
+  for (fuzz::CudaMutantInfo const& info : fuzz::cuda_mutants()) {
+    names.emplace_back(info.name);
+  }
+  return names;
+}
+
+Names flavor_names() {
+  Names names;
+  for (fuzz::FlavorInfo const& info : fuzz::all_flavors()) {
+    names.emplace_back(info.name);
+  }
+  return names;
+}
+
+Names search_names() {
+  Names names = flavor_names();
+  names.insert(names.begin(), "swarm");
+  names.insert(names.end(), {kSearchLibfuzzer, kSearchRapidcheck});
+  return names;
+}
+
+Names device_names(std::string_view command) {
+  if (command == "replay") {
+    return {"host", "cuda"};
+  }
+  return command == "mutants" ? Names{"host", "sim"} : Names{"host", "sim", "cuda"};
+}
+
+}  // namespace
+
+void add_geometry(CLI::App& command, Words& words) {
+  command
+      .add_option(
+          "--geometry",
+          words.geometries,
+          "A built-in geometry (see: holdfast list geometries), or a file: a path that ends "
+          "in .json or has a '/'. Repeatable; default: the small ones")
+      ->type_name("NAME|FILE.json")
+      ->allow_extra_args(false);
+}
+
+void add_seed(CLI::App& command, Words& words, std::string const& otherwise) {
+  command
+      .add_option("--seed",
+                  words.seed,
+                  "Up to 20 decimal digits, a number; or else a git hash of 7 to 40 hexadecimal "
+                  "digits, whose first 16 are the seed. Default: " +
+                      otherwise)
+      ->type_name("N|HASH");
+}
+
+void add_no_compare(CLI::App& command, Words& words) {
+  command.add_flag("--no-compare",
+                   words.no_compare,
+                   "Do not compare the answers of library and model; the invariants alone judge");
+}
+
+void add_mutant(CLI::App& command, Words& words) {
+  command
+      .add_option("--mutant",
+                  words.mutant,
+                  "Turn on a seeded bug of the library (see: holdfast list mutants)")
+      ->type_name("NAME");
+}
 
 bool was_given(CLI::App const& command, std::string const& option) {
   return command.count(option) != 0;
@@ -24,10 +102,43 @@ std::optional<std::string> text_if_given(CLI::App const& command,
   return was_given(command, option) ? std::optional{text} : std::nullopt;
 }
 
+std::uint64_t seed_of(CLI::App const& command, Words const& words) {
+  return was_given(command, "--seed") ? read_seed(words.seed) : kDefaultSeed;
+}
+
+Names known_values(std::string_view command, std::string_view option) {
+  if (option == "--geometry") {
+    return model::built_in_geometry_names();
+  }
+  if (option == "--mutant" || (command == "mutants" && option == "--only")) {
+    return mutant_names();
+  }
+  if (command == "gate" && option == "--only") {
+    return {std::begin(kGateParts), std::end(kGateParts)};
+  }
+  if (option == "--flavor") {
+    return flavor_names();
+  }
+  if (option == "--search") {
+    return search_names();
+  }
+  if (option == "--device") {
+    return device_names(command);
+  }
+  if (option == "--targets") {
+    return {std::begin(kFuzzTargets), std::end(kFuzzTargets)};
+  }
+  if (option == "TOPIC") {
+    return command == "list" ? Names{std::begin(kListTopics), std::end(kListTopics)}
+                             : Names{std::begin(kManualTopics), std::end(kManualTopics)};
+  }
+  return {};
+}
+
 void check_known(std::string const& option,
                  std::string const& what,
                  std::string const& word,
-                 std::vector<std::string> const& known) {
+                 Names const& known) {
   if (std::find(known.begin(), known.end(), word) == known.end()) {
     std::string line =
         option + ": unknown " + what + " '" + word + "'" + model::did_you_mean(word, known);
@@ -39,11 +150,6 @@ void check_known(std::string const& option,
 }
 
 void check_device(std::string const& device, std::string_view command) {
-  std::vector<std::string> const known = {"host", "sim", "cuda"};
-  if (std::find(known.begin(), known.end(), device) == known.end()) {
-    throw InputError{"--device: unknown device '" + device + "'" +
-                     model::did_you_mean(device, known) + "; known: host, sim, cuda"};
-  }
   if (device == "sim" && command == "replay") {
     throw InputError{
         "--device: replay runs on simulated devices where a trace says so, with a seed"};
@@ -52,6 +158,7 @@ void check_device(std::string const& device, std::string_view command) {
     throw InputError{
         "--device: mutants are tried on CUDA devices one by one: run --device cuda --mutant NAME"};
   }
+  check_known("--device", "device", device, device_names(command));
   if (device == "cuda") {
     auto const count = cuda_device_count();
     if (!count || *count == 0) {
@@ -65,13 +172,7 @@ void check_mutant(std::string const& option, std::optional<std::string> const& n
   if (!name) {
     return;
   }
-  std::vector<std::string> known;
-  for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
-    known.emplace_back(info.name);
-  }
-  for (fuzz::CudaMutantInfo const& info : fuzz::cuda_mutants()) {
-    known.emplace_back(info.name);
-  }
+  Names const known = mutant_names();
   if (std::find(known.begin(), known.end(), *name) == known.end()) {
     throw InputError{option + ": unknown mutant '" + *name + "'" +
                      model::did_you_mean(*name, known) + "; see holdfast list mutants"};

@@ -9,15 +9,31 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/command.hpp"
+
 namespace holdfast::tools {
 
 inline constexpr std::uint64_t kMostThreads = 1024;
+inline constexpr std::uint64_t kMostOperations = 1'000'000'000'000;
+
+/// Options that several commands have.
+void add_geometry(CLI::App& command, Words& words);
+void add_seed(CLI::App& command, Words& words, std::string const& otherwise);
+void add_no_compare(CLI::App& command, Words& words);
+void add_mutant(CLI::App& command, Words& words);
 
 [[nodiscard]] bool was_given(CLI::App const& command, std::string const& option);
 
 [[nodiscard]] std::optional<std::string> text_if_given(CLI::App const& command,
                                                        std::string const& option,
                                                        std::string const& text);
+
+[[nodiscard]] std::uint64_t seed_of(CLI::App const& command, Words const& words);
+
+/// The values that an option or argument ("TOPIC") of a command may have, where there is a list of them;
+/// else nothing.
+[[nodiscard]] std::vector<std::string> known_values(std::string_view command,
+                                                    std::string_view option);
 
 /// Throws InputError for a word that is not known.
 void check_known(std::string const& option,

@@ -22,6 +22,12 @@ function(expect_first_cache)
 endfunction()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
+foreach(file share/man/man1/holdfast.1 share/bash-completion/completions/holdfast)
+  file(READ "${prefix}/${file}" text)
+  if(NOT text MATCHES "two_plane_snapshot")
+    message(FATAL_ERROR "${file} does not know what the program knows:\n${text}")
+  endif()
+endforeach()
 run("${prefix}/bin/holdfast" run --ops 1000 --mutant two_plane_snapshot --no-compare --help)
 
 run("${CMAKE_COMMAND}" -S "${FOREIGN}" -B foreign -DCMAKE_BUILD_TYPE=Release
