@@ -15,7 +15,7 @@ namespace {
 // All in units of the drawing, which are pixels at its natural size.
 constexpr std::uint32_t kWidth = 1128;   // that a program should fill
 constexpr std::uint32_t kNarrowest = 9;  // column of an operation
-constexpr std::uint32_t kWidest = 88;
+constexpr std::uint32_t kWidest = 132;
 constexpr std::uint32_t kLeft = 168;  // labels
 constexpr std::uint32_t kRight = 56;  // what the last column's labels need
 constexpr std::uint32_t kAxis = 96;   // names of the operations
@@ -148,10 +148,17 @@ class Drawing {
                             .last = held.last.value_or(columns()),
                             .ends = held.last.has_value(),
                             .text = fmt::format("{} at {}", held.label, held.position),
-                            .look = "holds"});
+                            .look = is_broken(held) ? "broke" : "holds"});
       }
     }
     return brackets;
+  }
+
+  [[nodiscard]] bool is_broken(HeldPicture const& held) const {
+    return story_.failure &&
+           std::any_of(story_.failure->violations.begin(),
+                       story_.failure->violations.end(),
+                       [&](auto const& violation) { return violation.holder == held.label; });
   }
 
   /// Gives each bracket the first lane where it fits, its text included. Returns how many there are.

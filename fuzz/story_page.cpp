@@ -2,10 +2,13 @@
 // The page: words around one drawing.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "fuzz/markup.hpp"
+#include "fuzz/mutants.hpp"
 #include "fuzz/story_drawing.hpp"
+#include "fuzz/story_words.hpp"
 #include "invariants/registry.hpp"
 
 namespace holdfast::fuzz {
@@ -30,6 +33,7 @@ overflow-x:auto;margin:0}
 padding:12px 16px;margin:0 0 10px}
 .broken b{color:var(--wrong);margin-right:8px}.broken span{color:var(--soft)}
 .broken p{margin:4px 0 0}
+.lead{font-size:16px;margin:0 0 16px}
 .held{border-left-color:var(--held)}.held b{color:var(--held)}
 .drawing{border:1px solid var(--line);border-radius:10px;overflow-x:auto;background:var(--paper)}
 svg{display:block}svg text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;
@@ -42,6 +46,7 @@ svg .name{font:600 13px system-ui,sans-serif;fill:var(--ink)}svg .plane{fill:var
 stroke-width:1.5}
 .holds{stroke:var(--held);fill:none;stroke-width:1.5}svg .roundt{fill:var(--round)}
 svg .holdst{fill:var(--held)}
+.broke{stroke:var(--wrong);fill:none;stroke-width:2}svg .broket{fill:var(--wrong);font-weight:700}
 .here{fill:var(--wrong);fill-opacity:.10}.hereline{stroke:var(--wrong);stroke-width:1.2}
 svg .onwrong{fill:#fff;font-weight:700}
 svg .heret{fill:var(--wrong);font-weight:700}.badframe{stroke:var(--wrong);stroke-width:2;fill:none}
@@ -51,6 +56,9 @@ svg .heret{fill:var(--wrong);font-weight:700}.badframe{stroke:var(--wrong);strok
 vertical-align:-1px}
 .legend .l{height:0;border-top:2px solid var(--must);border-radius:0;vertical-align:4px}
 table{border-collapse:collapse;width:100%}td{padding:2px 12px 2px 0;vertical-align:top}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:14px 2px 0;font-size:13px;
+color:var(--soft)}dt{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;color:var(--ink)}
+dd{margin:0}
 td.n{color:var(--soft);text-align:right;width:44px}tr.bad td{color:var(--wrong);font-weight:600}
 summary{cursor:pointer;color:var(--soft)}
 )";
@@ -69,6 +77,63 @@ std::string headline(Story const& story) {
   return story.failure->at_end
              ? fmt::format("The end of the program shows a violation of {}", ids)
              : fmt::format("Operation {}, {}, breaks {}", at, story.moments[at].kind, ids);
+}
+
+/// "latent of s0 has length 9 and must have 5".
+std::string lengths_html(Story const& story, Moment const& moment) {
+  std::string text;
+  for (SequencePicture const& sequence : moment.sequences) {
+    for (std::size_t plane = 0; plane < sequence.planes.size(); ++plane) {
+      PlanePicture const& is = sequence.planes[plane];
+      if (is.length != is.must) {
+        text += fmt::format("{}<code>{}</code> of s{} has length {} and must have {}",
+                            text.empty() ? " Afterwards " : ", ",
+                            markup_text(story.planes[plane].name),
+                            sequence.name,
+                            is.length,
+                            is.must);
+      }
+    }
+  }
+  if (!text.empty()) {
+    return text + ".";
+  }
+  return story.failure->violations.front().plane[0] == '\0'
+             ? text
+             : " All lengths are as they must be; bytes are wrong where the red frame is.";
+}
+
+/// The failing operation, and the bug, for a reader who knows neither.
+std::string lead_html(Story const& story, StoryFrame const& frame) {
+  std::string text;
+  if (story.failure) {
+    Moment const& moment = story.moments[story.failure->op_index];
+    text += fmt::format("<code>{}</code> {}.{}",
+                        markup_text(moment.kind),
+                        meaning_of_operation(moment.kind),
+                        lengths_html(story, moment));
+  }
+  auto const known = fuzz::all_mutants();
+  auto const mutant = std::find_if(
+      known.begin(), known.end(), [&](MutantInfo const& one) { return frame.mutant == one.name; });
+  if (mutant != known.end()) {
+    text +=
+        fmt::format("{}The seeded bug: {}.", text.empty() ? "" : " ", markup_text(mutant->text));
+  }
+  return text.empty() ? text : "<p class=\"lead\">" + text + "</p>\n";
+}
+
+/// What the planes of this program are.
+std::string planes_html(Story const& story) {
+  std::string rows;
+  for (PlaneStory const& plane : story.planes) {
+    std::string const entry = fmt::format(
+        "<dt>{}</dt><dd>{}</dd>\n", markup_text(plane.name), meaning_of_plane(plane.name));
+    if (rows.find(entry) == std::string::npos) {
+      rows += entry;
+    }
+  }
+  return "<dl>\n" + rows + "</dl>\n";
 }
 
 /// What must hold, in the words of the invariant.
@@ -121,8 +186,10 @@ std::string operations_html(Story const& story) {
     Moment const& at = story.moments[moment];
     bool const bad = story.failure && story.failure->op_index == moment;
     rows += fmt::format(
-        "<tr{}><td class=\"n\">{}</td><td class=\"op\">{}</td><td class=\"op\">{}{}</td></tr>\n",
+        "<tr{} title=\"{}\"><td class=\"n\">{}</td><td class=\"op\">{}</td><td "
+        "class=\"op\">{}{}</td></tr>\n",
         bad ? " class=\"bad\"" : "",
+        meaning_of_operation(at.kind),
         moment,
         markup_text(at.text),
         markup_text(at.answer),
@@ -142,6 +209,7 @@ constexpr char const* kLegend =
     "of its own, or a state slot</span><span><i style=\"background:var(--shared)\"></i>shared with "
     "others</span><span><i class=\"l\"></i>length that must be</span><span><i "
     "style=\"background:var(--wrong)\"></i>stale or missing rows</span><span><i "
+    "style=\"border:2px solid var(--wrong)\"></i>what the violation names</span><span><i "
     "style=\"border-top:2px solid var(--round);border-left:2px solid var(--round)\"></i>open round"
     "</span><span><i style=\"border-top:2px solid var(--held);border-left:2px solid var(--held)\">"
     "</i>snapshot or prefix entry</span></div>\n";
@@ -162,8 +230,10 @@ std::string story_page(Story const& story, StoryFrame const& frame) {
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>{0} - Holdfast</title>\n<style>{1}</style></head>\n<body><main>\n<h1>{0}</h1>\n"
-      "<p class=\"facts\">{2}</p>\n{3}<h2>What every plane held</h2>\n<div class=\"drawing\">\n{4}"
-      "</div>\n{5}{8}<h2>Operations</h2>\n{6}<h2>Again</h2>\n<pre>{7}</pre>\n</main></body></"
+      "<p class=\"facts\">{2}</p>\n{9}{3}<h2>What every plane held, operation by operation</h2>\n"
+      "<div "
+      "class=\"drawing\">\n{4}</div>\n{5}{10}{8}<h2>Operations</h2>\n{6}<h2>Again</h2>\n<pre>{7}</"
+      "pre>\n</main></body></"
       "html>\n",
       markup_text(title),
       kStyle,
@@ -173,7 +243,9 @@ std::string story_page(Story const& story, StoryFrame const& frame) {
       kLegend,
       operations_html(story),
       markup_text(frame.reproduce),
-      violations_html(story, false));
+      violations_html(story, false),
+      lead_html(story, frame),
+      planes_html(story));
 }
 
 }  // namespace holdfast::fuzz

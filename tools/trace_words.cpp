@@ -116,27 +116,30 @@ Options read_explain(CLI::App const& command, Words const& words) {
 }  // namespace
 
 std::vector<Command> trace_commands() {
-  return {
-      {"replay",
-       "Run traces and fuzzer inputs again, and say what happened at a violation",
-       {{"holdfast replay found.trace --mutant two_plane_snapshot", "fails, and says whose row"},
-        {"holdfast replay found.trace", "the library as it is: holds"},
-        {"holdfast replay corpus/ --json", "every trace below a folder"}},
-       define_replay,
-       read_replay},
-      {"minimize",
-       "The smallest trace with the same violation as a failing one",
-       {{"holdfast minimize found.trace --mutant two_plane_snapshot -o small.trace",
-         "the few operations"},
-        {"holdfast minimize small.trace --mutant two_plane_snapshot", "on standard output"}},
-       define_minimize,
-       read_minimize},
-      {"explain",
-       "A page that shows what every plane held, and where it went wrong",
-       {{"holdfast explain small.trace --mutant two_plane_snapshot", "writes small.html"},
-        {"holdfast explain small.trace --mutant two_plane_snapshot --text", "for a terminal"}},
-       define_explain,
-       read_explain}};
+  return {{"replay",
+           "Run traces and fuzzer inputs again, and say what happened at a violation",
+           {{"holdfast replay found.trace --mutant rollback_leaves_latent_length",
+             "fails, and says whose row"},
+            {"holdfast replay found.trace", "the library as it is: holds"},
+            {"holdfast replay corpus/ --json", "every trace below a folder"}},
+           define_replay,
+           read_replay},
+          {"minimize",
+           "The smallest trace with the same violation as a failing one",
+           {{"holdfast minimize found.trace --mutant rollback_leaves_latent_length -o small.trace",
+             "the few operations"},
+            {"holdfast minimize small.trace --mutant rollback_leaves_latent_length",
+             "on standard output"}},
+           define_minimize,
+           read_minimize},
+          {"explain",
+           "A page that shows what every plane held, and where it went wrong",
+           {{"holdfast explain small.trace --mutant rollback_leaves_latent_length",
+             "writes small.html"},
+            {"holdfast explain small.trace --mutant rollback_leaves_latent_length --text",
+             "for a terminal"}},
+           define_explain,
+           read_explain}};
 }
 
 }  // namespace holdfast::tools

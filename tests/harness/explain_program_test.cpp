@@ -2,8 +2,11 @@
 // Goal: `holdfast explain` shows where a plane went its own way, on one page that needs nothing
 // else. Method: the program that was built, on a trace whose story is known.
 #include <cstddef>
+#include <holdfast/layout.hpp>
 #include <string>
 
+#include "fuzz/story_words.hpp"
+#include "models/ops/op_list.hpp"
 #include "tests/support/program.hpp"
 
 namespace holdfast::test {
@@ -91,6 +94,24 @@ TEST_F(Explain, SaysWhatItFoundAsJson) {
   EXPECT_EQ(json.at("operations"), 6);
   EXPECT_EQ(json.at("violations").at(0).at("id"), "LEN");
   EXPECT_EQ(shell(json.at("reproduce").get<std::string>()).code, 1);
+}
+
+TEST_F(Explain, SaysWhatOperationsPlanesAndTheBugAre) {
+  ASSERT_EQ(shell("holdfast explain story.trace --mutant two_plane_snapshot").code, 0);
+  std::string const page = content_of(path("story.html"));
+  EXPECT_NE(
+      page.find("<code>rollback</code> takes a sequence back to what a snapshot holds, in "
+                "every plane. Afterwards <code>latent</code> of s0 has length 9 and must have 5,"),
+      std::string::npos);
+  EXPECT_NE(page.find("The seeded bug: a snapshot"), std::string::npos);
+  EXPECT_NE(page.find("<dt>tail_ring</dt><dd>the newest raw rows"), std::string::npos);
+  for (char const* const kind : model::AllOps::kNames) {
+    EXPECT_NE(fuzz::meaning_of_operation(kind), "") << kind;
+  }
+  for (std::uint32_t kind = 0; kind < kPlaneKindCount; ++kind) {
+    char const* const name = name_of(static_cast<PlaneKind>(kind));
+    EXPECT_NE(fuzz::meaning_of_plane(name), "") << name;
+  }
 }
 
 TEST_F(Explain, StaysSmallForLongPrograms) {

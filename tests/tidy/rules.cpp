@@ -375,7 +375,7 @@ using Links = std::vector<std::string>;
 // The relative links of one line of markdown.
 Links relative_links(std::string_view line) {
   static std::regex const markdown_link(R"(\]\(<?([^)\s>]+)[^)]*\))");
-  static std::regex const absolute(R"(^([a-z][a-z0-9+.-]*:|#|//))");
+  static std::regex const absolute(R"(^([a-z][a-z0-9+.-]*:|//))");
   using Iterator = std::regex_iterator<std::string_view::const_iterator>;
   Links targets;
   for (Iterator link(line.begin(), line.end(), markdown_link); link != Iterator(); ++link) {
@@ -385,6 +385,44 @@ Links relative_links(std::string_view line) {
     }
   }
   return targets;
+}
+
+// The anchor of a heading, as GitHub makes it: letters in lower case, spaces as dashes, nothing else.
+std::string anchor_of(std::string_view heading) {
+  static std::regex const link(R"(\[([^\]]*)\]\([^)]*\))");
+  std::string const text = std::regex_replace(std::string{heading}, link, "$1");
+  std::string anchor;
+  for (char const c : text) {
+    auto const letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) != 0 || c == '_' || c == '-') {
+      anchor += static_cast<char>(std::tolower(letter));
+    } else if (c == ' ') {
+      anchor += '-';
+    }
+  }
+  return anchor;
+}
+
+// What a link into a document may name behind '#'.
+std::set<std::string> anchors_of(std::string_view document) {
+  static std::regex const heading(R"(^#{1,6} +(.*[^ #])[ #]*$)");
+  std::set<std::string> anchors;
+  bool in_fence = false;
+  for (std::string_view const line : split_lines(document)) {
+    if (starts_with_any(line, {"```"})) {
+      in_fence = !in_fence;
+    }
+    std::match_results<std::string_view::const_iterator> found;
+    if (in_fence || !std::regex_match(line.begin(), line.end(), found, heading)) {
+      continue;
+    }
+    std::string const anchor = anchor_of(found[1].str());
+    for (int count = 0;
+         !anchors.insert(count == 0 ? anchor : anchor + "-" + std::to_string(count)).second;) {
+      ++count;
+    }
+  }
+  return anchors;
 }
 
 }  // namespace
@@ -540,9 +578,14 @@ Breaches dead_links(std::string const& path, Tree const& tree) {
       in_fence = !in_fence;
     }
     for (std::string const& target : in_fence ? Links() : relative_links(line)) {
+      std::size_t const hash = std::min(target.find('#'), target.size());
       std::string const from = target.front() == '/' ? "" : folder_of(path);
-      if (!exists(tree, normalized(from + target.substr(0, target.find('#'))))) {
+      std::string const to = hash == 0 ? path : normalized(from + target.substr(0, hash));
+      if (!exists(tree, to)) {
         breaches.push_back({path, number, target + ": no such file; mend or remove the link"});
+      } else if (hash != target.size() && ends_with_any(to, {".md"}) &&
+                 anchors_of(tree.at(to)).count(target.substr(hash + 1)) == 0) {
+        breaches.push_back({path, number, target + ": no such heading; mend or remove the link"});
       }
     }
   }

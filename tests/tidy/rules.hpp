@@ -42,7 +42,7 @@ Breaches unlisted_file(std::string const& path, Tree const& tree);
 /// Code, CMake, scripts and documents are plain ASCII.
 Breaches ascii_only(std::string const& path, std::string_view text);
 
-/// Relative links in documents lead to a file or folder of the tree.
+/// Relative links in documents lead to a file or folder of the tree, and to a heading that is there.
 Breaches dead_links(std::string const& path, Tree const& tree);
 
 }  // namespace holdfast::test::tidy

@@ -258,13 +258,16 @@ TEST(DeadLinks, FindsLinkToNowhere) {
       {"docs/a.md",
        "[b](b.md#part) [up](../dev) [folder](sub/) [web](https://example.org) [here](#here)\n"
        "[gone](gone.md)\n"
-       "```\n[not](a-link.md)\n```\n"},
-      {"docs/b.md", "[out](../../out.md)\n"},
+       "```\n[not](a-link.md)\n```\n# Here\n"},
+      {"docs/b.md", "[out](../../out.md)\n## A part, \"quoted\"\n### Part\n"},
+      {"docs/d.md",
+       "[part](b.md#a-part-quoted)\n[no](b.md#parts) [not](#in-code)\n```\n# in code\n```\n"},
       {"docs/sub/c.md", "[root](/docs/a.md)"},
       {"dev", ""},
   };
   EXPECT_EQ(count_at(2, dead_links("docs/a.md", planted)), 1U);
   EXPECT_EQ(count_at(1, dead_links("docs/b.md", planted)), 1U);
+  EXPECT_EQ(count_at(2, dead_links("docs/d.md", planted)), 2U);
   EXPECT_EQ(dead_links("docs/sub/c.md", planted).size(), 0U);
 }
 
