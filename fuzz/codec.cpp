@@ -19,6 +19,7 @@ using model::StepDeed;
 using model::StepPart;
 
 constexpr std::uint32_t kNumberBytes = 4;
+constexpr std::uint32_t kSeedBytes = 10;
 constexpr std::size_t kUsualBytes = 512;
 
 class Writer {
@@ -33,6 +34,12 @@ class Writer {
       value >>= 7U;
     }
     byte(value);
+  }
+  void seed(std::uint64_t value) {
+    for (; value >= 0x80U; value >>= 7U) {
+      byte((static_cast<std::uint32_t>(value) & 0x7FU) | 0x80U);
+    }
+    byte(static_cast<std::uint32_t>(value));
   }
   void text(std::string const& text) {
     std::size_t const length = std::min<std::size_t>(text.size(), kReferenceLimit);
@@ -67,6 +74,17 @@ class Reader {
       }
     }
     return std::min(value, kNumberLimit);
+  }
+  std::uint64_t seed() {
+    std::uint64_t value = 0;
+    for (std::uint32_t i = 0; i < kSeedBytes; ++i) {
+      std::uint64_t const read = byte();
+      value |= (read & 0x7FU) << (7U * i);
+      if (read < 0x80U) {
+        break;
+      }
+    }
+    return value;
   }
   /// Printable characters only, none of the first a blank: it must pass through a trace unchanged.
   std::string text() {
@@ -150,6 +168,10 @@ struct Decoder {
   void choice(std::uint32_t& value, std::uint32_t count) const { value = reader.byte() % count; }
 };
 
+bool has_known_version(std::span<std::uint8_t const> bytes) {
+  return bytes.size() >= 2 && (bytes[1] == kProgramVersion || bytes[1] == kSimProgramVersion);
+}
+
 template <typename Io>
 void code_fields(Io io, AnyOp& op) {
   FieldCodec<Io> codec{io};
@@ -161,7 +183,11 @@ void code_fields(Io io, AnyOp& op) {
 std::vector<std::uint8_t> encode_program(model::Trace const& program) {
   Writer writer;
   writer.byte(kProgramMagic);
-  writer.byte(kProgramVersion);
+  model::DeviceChoice const device = model::device_from(program.device);
+  writer.byte(device.is_simulated ? kSimProgramVersion : kProgramVersion);
+  if (device.is_simulated) {
+    writer.seed(device.seed);
+  }
   writer.text(program.geometry);
   for (std::size_t i = 0; i < program.ops.size() && i < kProgramOpLimit; ++i) {
     AnyOp op = program.ops[i];
@@ -173,10 +199,13 @@ std::vector<std::uint8_t> encode_program(model::Trace const& program) {
 
 model::Trace decode_program(std::span<std::uint8_t const> bytes) {
   model::Trace program;
-  if (!is_program(bytes) || bytes.size() < 2 || bytes[1] != kProgramVersion) {
+  if (!is_program(bytes) || !has_known_version(bytes)) {
     return program;
   }
   Reader reader{bytes.subspan(2)};
+  if (bytes[1] == kSimProgramVersion) {
+    program.device = model::text_of({.is_simulated = true, .seed = reader.seed()});
+  }
   program.geometry = reader.text();
   while (!reader.is_at_end() && program.ops.size() < kProgramOpLimit) {
     AnyOp& op = program.ops.emplace_back(plain_op(reader.byte() % AllOps::kCount));
@@ -194,9 +223,10 @@ model::Trace load_program(std::string const& path) {
   if (file.bad()) {
     throw model::InputError{path + ": cannot be read"};
   }
-  if (bytes.size() < 2 || bytes[1] != kProgramVersion) {
+  if (!has_known_version(bytes)) {
     throw model::InputError{path + ": is an encoded program, but not of version " +
-                            std::to_string(kProgramVersion)};
+                            std::to_string(kProgramVersion) + " or " +
+                            std::to_string(kSimProgramVersion)};
   }
   model::Trace program = decode_program(bytes);
   if (program.geometry.empty()) {

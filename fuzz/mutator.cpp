@@ -390,7 +390,7 @@ model::Trace ProgramMutator::cross(model::Trace const& a,
                                    model::Trace const& b,
                                    std::uint64_t seed) {
   Source source{seed};
-  model::Trace program{.geometry = a.geometry};
+  model::Trace program{.geometry = a.geometry, .device = a.device, .ops = {}};
   if (a.ops.empty() || b.ops.empty()) {
     program.ops = a.ops.empty() ? b.ops : a.ops;
     return program;

@@ -32,8 +32,8 @@ void define_fuzz(CLI::App& command, Words& words) {
   command
       .add_option("--targets",
                   words.targets,
-                  "swarm, fuzz_interleave, fuzz_trace_text, fuzz_entry_bytes. Default: those that "
-                  "are built")
+                  "swarm, fuzz_interleave, fuzz_async, fuzz_trace_text, fuzz_entry_bytes. Default: "
+                  "those that are built")
       ->type_name("A,B");
   command.add_option("--dir", words.folder, "The campaign's folder. Default: campaign")
       ->type_name("FOLDER");

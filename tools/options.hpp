@@ -73,8 +73,8 @@ struct ExplainOptions {
 };
 
 /// What a campaign can fuzz with, in order.
-inline constexpr std::array<char const*, 4> kFuzzTargets = {
-    "swarm", "fuzz_interleave", "fuzz_trace_text", "fuzz_entry_bytes"};
+inline constexpr std::array<char const*, 5> kFuzzTargets = {
+    "swarm", "fuzz_interleave", "fuzz_async", "fuzz_trace_text", "fuzz_entry_bytes"};
 
 struct FuzzOptions {
   std::string folder = "campaign";

@@ -13,7 +13,7 @@ void define_replay(CLI::App& command, Words& words) {
   command
       .add_option("FILE",
                   words.paths,
-                  "Traces, inputs of fuzz_interleave, and folders that are searched for both")
+                  "Traces, inputs of fuzz_interleave and fuzz_async, and folders of them")
       ->type_name("");
   command
       .add_option("--device",

@@ -59,8 +59,10 @@ void replay_known(Findings& findings) {
   for (std::string const& name : names) {
     std::string const& text = findings.buckets().at(name).shortest.bytes;
     model::Trace const trace = model::parse_trace(text, name);
-    Verdict const verdict =
-        judge_in_child(model::geometry_from_reference(trace.geometry), {}, trace.ops, kSeconds);
+    Verdict const verdict = judge_in_child(model::geometry_from_reference(trace.geometry),
+                                           {.device = model::device_from(trace.device)},
+                                           trace.ops,
+                                           kSeconds);
     findings.note_replay(name, verdict.failed);
   }
 }

@@ -26,15 +26,9 @@ using Clock = std::chrono::steady_clock;
 constexpr unsigned kHangSeconds = 10;
 constexpr double kMinimizeSeconds = 20;
 
-/// A program with its geometry.
-struct Program {
-  model::Geometry geometry;
-  std::vector<model::AnyOp> ops;
-};
-
 /// A program of the swarm, written down by a child before each operation runs; none when it died
 /// before the first.
-std::optional<Program> record(std::uint64_t seed, std::uint64_t index) {
+std::optional<FoundProgram> record(std::uint64_t seed, std::uint64_t index) {
   constexpr std::size_t kMost = std::size_t{1} << 16U;
   SharedMemory const memory{kMost};
   auto* const text = static_cast<char*>(memory.base());
@@ -58,18 +52,21 @@ std::optional<Program> record(std::uint64_t seed, std::uint64_t index) {
   model::Geometry const& geometry = programs.runner(index).geometry();
   model::Trace trace{.geometry = model::geometry_reference(geometry), .ops = {}};
   std::string const whole = model::print_trace(trace) + text;
-  return Program{.geometry = geometry, .ops = model::parse_trace(whole, "a recorded program").ops};
+  return FoundProgram{.geometry = geometry,
+                      .device = {},
+                      .ops = model::parse_trace(whole, "a recorded program").ops};
 }
 
 /// The program of the job; none when its input is not one.
-std::optional<Program> program_of(Job const& job) {
+std::optional<FoundProgram> program_of(Job const& job) {
   if (job.program) {
     return record(job.seed, *job.program);
   }
   try {
     model::Trace trace = load_program(job.input);
-    model::Geometry geometry = model::geometry_from_reference(trace.geometry);
-    return Program{.geometry = std::move(geometry), .ops = std::move(trace.ops)};
+    return FoundProgram{.geometry = model::geometry_from_reference(trace.geometry),
+                        .device = model::device_from(trace.device),
+                        .ops = std::move(trace.ops)};
   } catch (model::InputError const&) {
     return std::nullopt;
   }
@@ -110,35 +107,37 @@ Finding unseen(Job const& job, Reproducer reproducer) {
 }
 
 /// Makes the program small that ends its process; a hang is left as it is: each look takes its time.
-Finding death_of(Job const& job, Program program, Verdict verdict) {
+Finding death_of(Job const& job, FoundProgram program, Verdict const& verdict) {
+  program.ops = verdict.ops;
   if (verdict.ids.front() != "HANG") {
     auto const start = Clock::now();
     Minimized small = minimize(
         {.geometry = program.geometry,
-         .ops = verdict.ops,
+         .ops = program.ops,
+         .device = program.device,
          .hang_seconds = kHangSeconds,
          .should_stop = [&] {
            return std::chrono::duration<double>(Clock::now() - start).count() > kMinimizeSeconds;
          }});
     if (small.failed && !small.ops.empty()) {
       program.geometry = std::move(small.geometry);
-      verdict.ops = std::move(small.ops);
+      program.ops = std::move(small.ops);
     }
   }
   std::string const operation =
-      verdict.ops.empty() ? "" : std::string{model::name_of(verdict.ops.back())};
+      program.ops.empty() ? "" : std::string{model::name_of(program.ops.back())};
   std::string const words = last_words(job.log);
   return {.signature = {.id = id_of(job, verdict.ids.front()),
                         .operation = operation,
                         .frames = frames_of(job.log)},
           .text = words.empty() ? "the process ended with " + verdict.ids.front() : words,
-          .reproducer = trace_reproducer(program.geometry, verdict.ops, 0)};
+          .reproducer = trace_reproducer(program, 0)};
 }
 
 }  // namespace
 
 Recovered recover(Job const& job) {
-  std::optional<Program> program = program_of(job);
+  std::optional<FoundProgram> program = program_of(job);
   if (!program) {
     std::string bytes = job.program ? "program " + std::to_string(*job.program) + " of seed " +
                                           std::to_string(job.seed) + "\n"
@@ -147,13 +146,14 @@ Recovered recover(Job const& job) {
     return {.finding =
                 unseen(job, {.bytes = std::move(bytes), .is_trace = false, .operations = size})};
   }
-  Verdict const verdict = judge_in_child(program->geometry, {}, program->ops, kHangSeconds);
+  Verdict const verdict =
+      judge_in_child(program->geometry, {.device = program->device}, program->ops, kHangSeconds);
   if (!verdict.failed) {
-    return {.finding = unseen(job, trace_reproducer(program->geometry, program->ops, 0))};
+    return {.finding = unseen(job, trace_reproducer(*program, 0))};
   }
   if (!verdict.died) {
-    return {
-        .lives = true, .geometry = std::move(program->geometry), .ops = verdict.ops, .finding = {}};
+    program->ops = verdict.ops;
+    return {.lives = true, .program = std::move(*program), .finding = {}};
   }
   return {.finding = death_of(job, std::move(*program), verdict)};
 }
@@ -175,13 +175,12 @@ std::string sanitizer_id(std::string_view log) {
   return log.find(": runtime error: ") == std::string_view::npos ? "" : "UBSAN";
 }
 
-Reproducer trace_reproducer(model::Geometry const& geometry,
-                            std::vector<model::AnyOp> const& ops,
-                            double seconds) {
-  return {
-      .bytes = model::print_trace({.geometry = model::geometry_reference(geometry), .ops = ops}),
-      .operations = ops.size(),
-      .seconds = seconds};
+Reproducer trace_reproducer(FoundProgram const& program, double seconds) {
+  return {.bytes = model::print_trace({.geometry = model::geometry_reference(program.geometry),
+                                       .device = model::text_of(program.device),
+                                       .ops = program.ops}),
+          .operations = program.ops.size(),
+          .seconds = seconds};
 }
 
 }  // namespace holdfast::fuzz

@@ -11,11 +11,17 @@
 
 namespace holdfast::fuzz {
 
-struct Recovered {
-  bool lives = false;  ///< it breaks a statement, and the process lives: a failure like others
+/// A program, and what it ran on.
+struct FoundProgram {
   model::Geometry geometry;
-  std::vector<model::AnyOp> ops;  ///< when it lives
-  Finding finding;                ///< when it does not
+  model::DeviceChoice device;
+  std::vector<model::AnyOp> ops;
+};
+
+struct Recovered {
+  bool lives = false;    ///< it breaks a statement, and the process lives: a failure like others
+  FoundProgram program;  ///< when it lives
+  Finding finding;       ///< when it does not
 };
 
 /// Looks at the program or input of a kRecover job, in child processes. The calling process must
@@ -25,8 +31,6 @@ struct Recovered {
 /// What a sanitizer calls the failure, "ASAN heap-use-after-free"; "" when none said anything.
 [[nodiscard]] std::string sanitizer_id(std::string_view log);
 
-[[nodiscard]] Reproducer trace_reproducer(model::Geometry const& geometry,
-                                          std::vector<model::AnyOp> const& ops,
-                                          double seconds);
+[[nodiscard]] Reproducer trace_reproducer(FoundProgram const& program, double seconds);
 
 }  // namespace holdfast::fuzz

@@ -146,7 +146,7 @@ class Worker {
     }
     for (model::Trace const& failed : frontier.failed) {
       static_cast<void>(
-          hand_over_small(model::geometry_from_reference(failed.geometry), failed.ops));
+          hand_over_small({model::geometry_from_reference(failed.geometry), {}, failed.ops}));
     }
     auto const covered = read_transitions(folder_.coverage());
     std::set<std::uint64_t> const known{covered.begin(), covered.end()};
@@ -168,7 +168,7 @@ class Worker {
         static_cast<void>(
             hand_over({.signature = signature_of(*ran.failure, ops),
                        .text = first_violation(*ran.failure),
-                       .reproducer = trace_reproducer(canary.runner().geometry(), ops, 0)}));
+                       .reproducer = trace_reproducer({canary.runner().geometry(), {}, ops}, 0)}));
       }
     }
   }
@@ -181,39 +181,38 @@ class Worker {
       ++result_.met[known->second];
       return;
     }
-    std::string const bucket = hand_over_small(runner.geometry(), runner.ops());
+    std::string const bucket = hand_over_small({runner.geometry(), {}, runner.ops()});
     aliases_[raw] = bucket;
     result_.aliases[raw] = bucket;
   }
 
   /// Makes a program small that fails here, and hands it over; returns its bucket.
-  std::string hand_over_small(model::Geometry const& geometry,
-                              std::vector<model::AnyOp> const& ops) {
-    Minimized const small = made_small(geometry, ops, Keep::kViolation);
-    return small.failed && !small.died ? hand_over_program(small.geometry, small.ops)
-                                       : hand_over_program(geometry, ops);
+  std::string hand_over_small(FoundProgram const& program) {
+    Minimized const small = made_small(program, Keep::kViolation);
+    return hand_over_program(small.failed && !small.died
+                                 ? FoundProgram{small.geometry, program.device, small.ops}
+                                 : program);
   }
 
-  [[nodiscard]] Minimized made_small(model::Geometry const& geometry,
-                                     std::vector<model::AnyOp> const& ops,
-                                     Keep keep) const {
+  [[nodiscard]] static Minimized made_small(FoundProgram const& program, Keep keep) {
     constexpr double kMost = 5;  // seconds
     auto const start = Clock::now();
-    return minimize({.geometry = geometry, .ops = ops, .keep = keep, .should_stop = [&] {
-                       return seconds_since(start) > kMost;
-                     }});
+    return minimize({.geometry = program.geometry,
+                     .ops = program.ops,
+                     .device = program.device,
+                     .keep = keep,
+                     .should_stop = [&] { return seconds_since(start) > kMost; }});
   }
 
   /// Bucket names of what the program comes to when less than its violation is kept.
-  [[nodiscard]] std::vector<std::string> causes_of(model::Geometry const& geometry,
-                                                   std::vector<model::AnyOp> const& ops) const {
+  [[nodiscard]] static std::vector<std::string> causes_of(FoundProgram const& program) {
     std::vector<std::string> causes;
     for (Keep const keep : {Keep::kCause, Keep::kFailure}) {
-      Minimized const least = made_small(geometry, ops, keep);
+      Minimized const least = made_small(program, keep);
       if (!least.failed || least.died) {
         continue;
       }
-      Runner runner{least.geometry, {.deep_every = 1}};
+      Runner runner{least.geometry, {.deep_every = 1, .device = program.device}};
       if (ProgramResult const ran = runner.run_ops(least.ops); ran.failure) {
         causes.push_back(bucket_name(signature_of(*ran.failure, runner.ops())));
       }
@@ -222,17 +221,18 @@ class Worker {
   }
 
   /// Hands over a program that fails here; returns its bucket.
-  std::string hand_over_program(model::Geometry const& geometry,
-                                std::vector<model::AnyOp> const& ops) {
-    Runner runner{geometry, {}};
+  std::string hand_over_program(FoundProgram const& program) {
+    Runner runner{program.geometry, {.device = program.device}};
     auto const start = Clock::now();
-    static_cast<void>(runner.run_ops(ops));
+    static_cast<void>(runner.run_ops(program.ops));
     double const seconds = seconds_since(start);
-    FailedProgram const failed = explain_failure(geometry, ops, true);
+    FailedProgram const failed =
+        explain_failure(program.geometry, program.ops, true, program.device);
     Finding finding{.signature = signature_of(failed.failure, failed.trace.ops),
-                    .causes = causes_of(geometry, ops),
+                    .causes = causes_of(program),
                     .text = first_violation(failed.failure),
-                    .reproducer = trace_reproducer(geometry, failed.trace.ops, seconds)};
+                    .reproducer = trace_reproducer(
+                        {program.geometry, program.device, failed.trace.ops}, seconds)};
     if (failed.failure.violations.empty()) {
       finding.signature = {.id = "UNSTABLE", .operation = "", .frames = {}};
     }
@@ -242,7 +242,7 @@ class Worker {
   void recover() {
     Recovered const recovered = fuzz::recover(job_);
     if (recovered.lives) {  // it breaks a statement and does not die of it
-      static_cast<void>(hand_over_small(recovered.geometry, recovered.ops));
+      static_cast<void>(hand_over_small(recovered.program));
     } else {
       static_cast<void>(hand_over(recovered.finding));
     }

@@ -1,101 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of operations on the library and the model, with all invariants.
-#include <algorithm>
-#include <cstring>
-
-#include "fuzz/codec.hpp"
-#include "fuzz/geometry_shelf.hpp"
-#include "fuzz/mutator.hpp"
-#include "fuzz/swarm.hpp"
-#include "fuzz/targets/feedback.hpp"
-#include "fuzz/targets/target.hpp"
+// Programs on the host, where everything happens at once, or on the devices that were chosen.
+#include "fuzz/targets/program_target.hpp"
 
 namespace holdfast::fuzz {
-namespace {
 
-GeometryShelf& shelf() {
-  static auto& known = *new GeometryShelf{{.device = chosen_device(), .on_transition = light}};
-  return known;
+model::DeviceChoice kind_of_devices() {
+  return chosen_device();
 }
 
-#ifdef HOLDFAST_LIBFUZZER
-void change_bytes(std::span<std::uint8_t> bytes) {
-  static_cast<void>(LLVMFuzzerMutate(bytes.data(), bytes.size(), bytes.size()));
-}
-#else
-constexpr auto change_bytes = nullptr;
-#endif
-
-ProgramMutator* make_mutator() {
-  constexpr std::uint64_t kVariantSeed = 1;
-  std::vector<std::string> const names = model::default_geometry_names();
-  return new ProgramMutator{shelf(), names, variant_references(names, kVariantSeed), change_bytes};
+std::optional<model::DeviceChoice> devices_of(model::Trace const& /*program*/) {
+  return chosen_device();
 }
 
-ProgramMutator& mutator() {
-  static auto& known = *make_mutator();
-  return known;
+void settle_devices(model::Trace& program, std::uint64_t /*seed*/) {
+  program.device = model::text_of(model::DeviceChoice{});
 }
 
-/// Writes a program; operations at its end go until it fits.
-std::size_t write(model::Trace program, std::uint8_t* out, std::size_t most) {
-  std::vector<std::uint8_t> bytes = encode_program(program);
-  while (bytes.size() > most && !program.ops.empty()) {
-    program.ops.resize(program.ops.size() - (program.ops.size() + 7) / 8);
-    bytes = encode_program(program);
-  }
-  std::size_t const size = std::min(most, bytes.size());
-  std::memcpy(out, bytes.data(), size);
-  return size;
-}
-
-}  // namespace
-
-void make_seeds(std::uint32_t count, std::function<void(Input input)> const& keep) {
-  std::vector<std::string> const names = model::default_geometry_names();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    std::string const& name = names[i % names.size()];
-    Runner& runner = shelf().find(name)->runner;
-    static_cast<void>(runner.run_seed(program_seed(0, i)));
-    keep(encode_program({.geometry = name, .ops = runner.ops()}));
-  }
+Generator seed_generator(Runner const& runner) {
+  return runner.generator();
 }
 
 }  // namespace holdfast::fuzz
-
-extern "C" {
-
-int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
-  using namespace holdfast::fuzz;  // NOLINT(google-build-using-namespace): outside any namespace
-  // What engines begin with when they have nothing is accepted; or else they give up.
-  int const nothing = size > 1 ? -1 : 0;
-  holdfast::model::Trace const program = decode_program({data, size});
-  ShelvedGeometry* const known = program.ops.empty() ? nullptr : shelf().find(program.geometry);
-  return known == nullptr || run_program(known->runner, program.ops) == 0 ? nothing : 0;
-}
-
-std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data,
-                                    std::size_t size,
-                                    std::size_t max_size,
-                                    unsigned seed) {
-  using namespace holdfast::fuzz;  // NOLINT(google-build-using-namespace): outside any namespace
-  holdfast::model::Trace program = decode_program({data, size});
-  mutator().mutate(program, seed);
-  return write(std::move(program), data, max_size);
-}
-
-std::size_t LLVMFuzzerCustomCrossOver(std::uint8_t const* first,
-                                      std::size_t first_size,
-                                      std::uint8_t const* second,
-                                      std::size_t second_size,
-                                      std::uint8_t* out,
-                                      std::size_t max_size,
-                                      unsigned seed) {
-  using namespace holdfast::fuzz;  // NOLINT(google-build-using-namespace): outside any namespace
-  return write(
-      mutator().cross(
-          decode_program({first, first_size}), decode_program({second, second_size}), seed),
-      out,
-      max_size);
-}
-}

@@ -29,7 +29,7 @@ void try_geometry(std::string_view text) {
   expect_same(geometry.text, model::parse_geometry(geometry.text, "printed").text);
   if (ShelvedGeometry* const known = shelf().find(geometry.text)) {
     static_cast<void>(known->runner.run_seed(1));  // whatever it is asked for, it stands
-    run_program(known->runner, known->runner.ops());
+    run_program(known->runner, known->runner.ops(), {});
   }
 }
 
@@ -39,7 +39,7 @@ void try_trace(std::string_view text) {
   expect_same(printed, model::print_trace(model::parse_trace(printed, "printed")));
   if (trace.ops.size() <= kMostOps) {
     if (ShelvedGeometry* const known = shelf().find(trace.geometry)) {
-      run_program(known->runner, trace.ops);
+      run_program(known->runner, trace.ops, {});
     }
   }
 }

@@ -120,13 +120,15 @@ model::DeviceChoice chosen_device() {
   return {.is_simulated = options().device == "sim"};
 }
 
-std::size_t run_program(Runner& runner, std::vector<model::AnyOp> const& ops) {
-  ProgramResult const ran = runner.run_ops(ops);
+std::size_t run_program(Runner& runner,
+                        std::vector<model::AnyOp> const& ops,
+                        model::DeviceChoice const& devices) {
+  ProgramResult const ran = runner.run_ops(ops, devices.seed);
   note_operations(ran);
   if (!ran.failure) {
     return runner.ops().size();
   }
-  FailedProgram failed = explain_failure(runner.geometry(), runner.ops(), true, chosen_device());
+  FailedProgram failed = explain_failure(runner.geometry(), runner.ops(), true, devices);
   std::string ids;
   for (invariant::Violation const& violation : failed.failure.violations) {
     if (ids.find(violation.id) == std::string::npos) {

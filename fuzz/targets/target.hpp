@@ -6,7 +6,7 @@
 // Options that begin with two dashes are ours, and ignored by libFuzzer:
 //   --mutant=NAME   turns on a seeded bug; of the twin over the mutant build of the library only
 //   --findings=DIR  writes the program of a violation there, as a trace
-//   --device=sim    runs programs on simulated devices
+//   --device=sim    runs programs on simulated devices; fuzz_async does in any case
 //   --tally=FILE    keeps two numbers of eight bytes there: the operations that programs ran, and how
 //                   many those were when one first came to the site of the seeded bug
 //   --budget=N      ends with 0 once programs ran so many operations
@@ -44,8 +44,10 @@ void set_finding_hook(void (*hook)(std::string const& text));
 /// On which devices programs are run.
 [[nodiscard]] model::DeviceChoice chosen_device();
 
-/// Runs a program; a violation is a finding.
+/// Runs a program, on devices of the runner's kind; a violation is a finding.
 /// Returns how many of its operations could run.
-std::size_t run_program(Runner& runner, std::vector<model::AnyOp> const& ops);
+std::size_t run_program(Runner& runner,
+                        std::vector<model::AnyOp> const& ops,
+                        model::DeviceChoice const& devices);
 
 }  // namespace holdfast::fuzz

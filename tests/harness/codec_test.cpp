@@ -68,11 +68,30 @@ TEST(ProgramCodec, TheTextOfAGeometryComesBack) {
   EXPECT_EQ(model::print_trace(decoded(encode_program(program))), model::print_trace(program));
 }
 
+TEST(ProgramCodec, SimulatedDevicesComeBack) {
+  for (std::uint64_t const seed : {std::uint64_t{0},
+                                   std::uint64_t{127},
+                                   std::uint64_t{128},
+                                   std::uint64_t{1} << 32U,
+                                   UINT64_MAX}) {
+    model::Trace const program{.geometry = "tiny",
+                               .device = model::text_of({.is_simulated = true, .seed = seed}),
+                               .ops = {model::CreateOp{}, model::CloseOp{}}};
+    EXPECT_EQ(model::print_trace(decoded(encode_program(program))), model::print_trace(program));
+  }
+  // A seed that never ends takes what follows it: all the rest.
+  EXPECT_TRUE(decoded(Bytes(40, 0xFF)).ops.empty());
+  Bytes bytes(40, 0xFF);
+  bytes[0] = kProgramMagic;
+  bytes[1] = kSimProgramVersion;
+  EXPECT_EQ(decoded(bytes).device, model::text_of({.is_simulated = true, .seed = UINT64_MAX}));
+}
+
 TEST(ProgramCodec, AllBytesAreAProgram) {
   model::Source source{20240701};
   std::size_t ops = 0;
   for (int i = 0; i < 20'000; ++i) {
-    Bytes bytes = {kProgramMagic, kProgramVersion};
+    Bytes bytes = {kProgramMagic, i % 2 == 0 ? kProgramVersion : kSimProgramVersion};
     Bytes const rest = random_bytes(source, 100);
     bytes.insert(bytes.end(), rest.begin(), rest.end());
     ops += decoded(bytes).ops.size();
@@ -96,7 +115,7 @@ TEST(ProgramCodec, DamagedProgramsAreOtherPrograms) {
 
 TEST(ProgramCodec, OtherBytesAreTheEmptyProgram) {
   for (Bytes const& bytes :
-       {Bytes{}, Bytes{kProgramMagic}, Bytes{kProgramMagic, 2, 0, 0}, Bytes{'h', 'o', 'l', 'd'}}) {
+       {Bytes{}, Bytes{kProgramMagic}, Bytes{kProgramMagic, 3, 0, 0}, Bytes{'h', 'o', 'l', 'd'}}) {
     model::Trace const program = decode_program(bytes);
     EXPECT_TRUE(program.geometry.empty());
     EXPECT_TRUE(program.ops.empty());
@@ -141,7 +160,7 @@ TEST(ProgramCodec, FilesAreTracesOrPrograms) {
   EXPECT_EQ(model::print_trace(load_program(write("bytes", encode_program(program)))), text);
   EXPECT_EQ(model::print_trace(load_program(write("text", {text.begin(), text.end()}))), text);
   std::string const other = write("other", {kProgramMagic, 9, 0});
-  EXPECT_EQ(refusal(other), other + ": is an encoded program, but not of version 1");
+  EXPECT_EQ(refusal(other), other + ": is an encoded program, but not of version 1 or 2");
   std::string const bare = write("bare", {kProgramMagic, kProgramVersion});
   EXPECT_EQ(refusal(bare), bare + ": is an encoded program without a geometry");
   std::filesystem::remove_all(folder);
