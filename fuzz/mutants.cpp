@@ -295,7 +295,7 @@ constexpr MutantInfo kMutants[] = {
     {"parameters_reused_early",
      "the parameters of a launch are written again while launches may still read them",
      "G4",
-     "UNITS LEN PROV OWNER FIRST IMMUT",
+     "INUSE UNITS LEN PROV OWNER FIRST IMMUT",
      true},
     {"owner_not_awaited",
      "a call does not wait for the stream of the sequence's last call",
@@ -460,7 +460,7 @@ constexpr MutantInfo kMutants[] = {
     {"slot_reused_after_failure",
      "parameters of a launch are written again before it ran, when its event could not be recorded",
      "G4, seed 11",
-     "ORDER LEN UNITS RECUR FIRST PROV OWNER",
+     "INUSE ORDER LEN UNITS RECUR FIRST PROV OWNER",
      true,
      true},
     {"failed_wait_ignored",
@@ -501,6 +501,12 @@ constexpr MutantInfo kMutants[] = {
      "an erased entry still names the one that has its place",
      "H8",
      "BYTES ONCE CONSERVE WHOLE IMMUT"},
+    {"half_waits_for_one",
+     "parameters are written again when the launches of one stream are done that read them, not of "
+     "all",
+     "G4",
+     "INUSE",
+     true},
 };
 
 }  // namespace

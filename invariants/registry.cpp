@@ -26,7 +26,8 @@
   X(kLive)                     \
   X(kDeclared)                 \
   X(kOrder)                    \
-  X(kPublish)
+  X(kPublish)                  \
+  X(kInuse)
 
 namespace holdfast::invariant {
 

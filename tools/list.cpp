@@ -7,6 +7,7 @@
 
 #include "fuzz/invariants_page.hpp"
 #include "fuzz/mutants.hpp"
+#include "fuzz/order_page.hpp"
 #include "fuzz/points.hpp"
 #include "fuzz/swarm.hpp"
 #include "invariants/registry.hpp"
@@ -102,6 +103,22 @@ Json mutants() {
   return array;
 }
 
+Json order() {
+  Json array = Json::array();
+  for (fuzz::OrderRule const& rule : fuzz::all_order_rules()) {
+    Json mutants = Json::array();
+    std::istringstream words{rule.mutants};
+    for (std::string name; words >> name;) {
+      mutants.push_back(name);
+    }
+    array.push_back({{"name", rule.name},
+                     {"text", rule.text},
+                     {"where", rule.where},
+                     {"mutants", std::move(mutants)}});
+  }
+  return array;
+}
+
 Json sometimes() {
   Json array = Json::array();
   for (fuzz::PointInfo const& info : fuzz::all_points()) {
@@ -166,6 +183,10 @@ std::string mutant_line(Json const& mutant) {
                      killers.empty() ? "any" : killers);
 }
 
+std::string rule_line(Json const& rule) {
+  return fmt::format("  {:<11} {}\n", string_of(rule, "name"), string_of(rule, "text"));
+}
+
 std::string point_line(Json const& point) {
   return fmt::format("  {:<26} {} ({})\n",
                      string_of(point, "name"),
@@ -184,13 +205,14 @@ constexpr Topic kTopics[] = {{"geometries", geometries, geometry_line},
                              {"flavors", flavors, flavor_line},
                              {"invariants", invariants, invariant_line},
                              {"mutants", mutants, mutant_line},
+                             {"order", order, rule_line},
                              {"sometimes", sometimes, point_line}};
 
 }  // namespace
 
 int execute(ListOptions const& options) {
   if (options.markdown) {
-    print(fuzz::invariants_page());
+    print(options.topic == "order" ? fuzz::order_page() : fuzz::invariants_page());
     return kExitHeld;
   }
   Json all = Json::object();

@@ -134,8 +134,8 @@ struct DoctorOptions {
   bool json = false;
 };
 
-inline constexpr std::array<char const*, 6> kListTopics = {
-    "geometries", "operations", "flavors", "invariants", "mutants", "sometimes"};
+inline constexpr std::array<char const*, 7> kListTopics = {
+    "geometries", "operations", "flavors", "invariants", "mutants", "order", "sometimes"};
 
 struct ListOptions {
   std::string topic;  ///< empty: all

@@ -56,19 +56,22 @@ Options read_coverage(CLI::App const& command, Words const& words) {
 
 void define_list(CLI::App& command, Words& words) {
   command
-      .add_option("TOPIC",
-                  words.topic,
-                  "geometries, operations, flavors, invariants, mutants or sometimes. Default: all")
+      .add_option(
+          "TOPIC",
+          words.topic,
+          "geometries, operations, flavors, invariants, mutants, order or sometimes. Default: all")
       ->type_name("");
-  command.add_flag("--markdown", words.markdown, "Of invariants: docs/INVARIANTS.md");
+  command.add_flag(
+      "--markdown", words.markdown, "Of invariants: docs/INVARIANTS.md; of order: docs/ORDER.md");
 }
 
 Options read_list(CLI::App const& /*command*/, Words const& words) {
   if (!words.topic.empty()) {
     check_known("list", "topic", words.topic, known_values("list", "TOPIC"));
   }
-  if (words.markdown && (words.topic != "invariants" || words.json)) {
-    throw InputError{"list: --markdown is for the topic invariants alone, and is no JSON"};
+  if (words.markdown && ((words.topic != "invariants" && words.topic != "order") || words.json)) {
+    throw InputError{
+        "list: --markdown is for the topics invariants and order alone, and is no JSON"};
   }
   return ListOptions{.topic = words.topic, .json = words.json, .markdown = words.markdown};
 }

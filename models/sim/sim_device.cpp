@@ -2,12 +2,45 @@
 // Streams that run later.
 #include "models/sim/sim_device.hpp"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
 
 #include "models/sim/witness.hpp"
 
 namespace holdfast::model {
+namespace {
+
+bool holds(Memory const& memory, std::byte const* place) noexcept {
+  return place >= memory.base && place < memory.base + memory.bytes;
+}
+
+/// Whether a kernel reads lists that the host wrote. What other kernels access may depend on device
+/// memory, and is known only when they run.
+bool reads_lists(Kernel const& kernel) noexcept {
+  return std::string_view{kernel.name} == "holdfast.step";
+}
+
+/// Digests what is read in some memory.
+struct PinnedReader final : AccessSink {
+  std::span<Memory const> pinned;
+  std::uint64_t digest = 0;
+
+  explicit PinnedReader(std::span<Memory const> memory) : pinned{memory} {}
+  void read(void const* base, std::uint64_t bytes) noexcept override {
+    auto const* const place = static_cast<std::byte const*>(base);
+    if (bytes != 0 && std::any_of(pinned.begin(), pinned.end(), [&](Memory const& memory) {
+          return holds(memory, place);
+        })) {
+      digest = mix(digest, XXH3_64bits(base, bytes)) | 1U;
+    }
+  }
+  void write(void const* /*base*/, std::uint64_t /*bytes*/) noexcept override {}
+};
+
+}  // namespace
 
 void SimWorld::start(std::uint64_t seed) {
   start_ = order_.start();
@@ -23,7 +56,10 @@ void SimWorld::start(std::uint64_t seed) {
   laziness_ = kLaziness[source_.below(std::size(kLaziness))];
   operation_ = 0;
   pending_ = 0;
+  seed_ = seed;
   enqueued_ = 0;
+  pinned_.clear();
+  overwritten_.reset();
   deadlock_.clear();
   if (log_ != nullptr) {
     log_->clear();
@@ -42,13 +78,19 @@ std::uint32_t SimWorld::line_of(SimDevice& device, Stream stream) {
   Line& line = lines_.emplace_back();
   line.device = &device;
   line.stream = stream;
-  line.speed = 1U << source_.below(4);
+  line.speed = speed_of(device) << source_.below(4);
   line.clock = start_;
   if (!spare_works_.empty()) {
     line.works = std::move(spare_works_.back());
     spare_works_.pop_back();
   }
   return static_cast<std::uint32_t>(lines_.size() - 1);
+}
+
+std::uint32_t SimWorld::speed_of(SimDevice const& device) const noexcept {
+  // Of one device it changes no choice: only what is between devices matters.
+  constexpr std::uint64_t kSpeeds = 7;
+  return 1U << mix(seed_, 0x736B6577U + device.index()) % kSpeeds;
 }
 
 std::string SimWorld::name_of_line(std::uint32_t line) const {
@@ -172,6 +214,10 @@ void SimWorld::run_front(std::uint32_t index) {
       if (is_checking_) {
         line.device->declare(*work.kernel, work.parameters.data());
       }
+      if (work.pinned != 0 && !overwritten_ &&
+          pinned_digest(*work.kernel, work.parameters.data()) != work.pinned) {
+        overwritten_ = note;
+      }
       static_cast<void>(
           line.device->inner_.launch(*work.kernel, work.parameters.data(), line.stream));
     }
@@ -211,6 +257,15 @@ void SimWorld::note_host_read(std::byte const* source, std::uint64_t bytes) {
   if (log_ != nullptr) {
     log_->read(note);
   }
+}
+
+std::uint64_t SimWorld::pinned_digest(Kernel const& kernel, void const* parameters) const {
+  if (!reads_lists(kernel)) {
+    return 0;
+  }
+  PinnedReader reader{pinned_};
+  kernel.accesses(parameters, reader);
+  return reader.digest;
 }
 
 void SimWorld::note_deadlock(std::uint32_t line) {
@@ -273,6 +328,8 @@ Result<Memory> SimDevice::allocate(std::uint64_t bytes, MemoryKind kind) noexcep
   auto memory = inner_.allocate(bytes, kind);
   if (memory && kind == MemoryKind::kDevice) {
     world_.order_.add_memory(*memory);
+  } else if (memory) {
+    world_.pinned_.push_back(*memory);
   }
   return memory;
 }
@@ -280,6 +337,7 @@ Result<Memory> SimDevice::allocate(std::uint64_t bytes, MemoryKind kind) noexcep
 void SimDevice::free(Memory memory) noexcept {
   world_.settle();
   world_.order_.remove_memory(memory);
+  std::erase_if(world_.pinned_, [&](Memory const& known) { return known.base == memory.base; });
   inner_.free(memory);
 }
 
@@ -315,6 +373,7 @@ Status SimDevice::launch(Kernel const& kernel, void const* parameters, Stream st
   SimWorld::Work& work = world_.enqueue(world_.line_of(*this, stream), Kind::kKernel);
   work.kernel = &kernel;
   std::copy_n(bytes, kernel.parameter_bytes, work.parameters.begin());
+  work.pinned = world_.is_checking_ ? world_.pinned_digest(kernel, work.parameters.data()) : 0;
   world_.queued();
   return {};
 }

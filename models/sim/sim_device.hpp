@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/sim/order.hpp"
@@ -41,6 +42,8 @@ class SimWorld {
   void set_peeking(bool on) noexcept { is_peeking_ = on; }
   [[nodiscard]] bool is_idle() const noexcept { return pending_ == 0; }
   [[nodiscard]] OrderCheck const& order() const noexcept { return order_; }
+  /// The first work that found its parameters in pinned memory written again before it ran.
+  [[nodiscard]] std::optional<WorkNote> const& overwritten() const noexcept { return overwritten_; }
   /// Which waits can never end; empty when all do. The work behind them is dropped.
   [[nodiscard]] std::string const& deadlock() const noexcept { return deadlock_; }
   /// "device 0 stream 2", "the host".
@@ -60,6 +63,7 @@ class SimWorld {
     std::vector<std::byte> bounce;   // of host writes: the copy's source
     std::uint32_t event_line = 0;    // of a wait
     std::uint32_t event_number = 0;  // of a wait or record
+    std::uint64_t pinned = 0;        // digest of what a kernel reads in pinned memory; 0: nothing
     std::uint32_t operation = 0;
     std::uint64_t number = 0;  // of all work, as it was enqueued
     std::size_t seen = 0;      // index of what the host had seen
@@ -103,6 +107,8 @@ class SimWorld {
   };
 
   [[nodiscard]] std::uint32_t line_of(SimDevice& device, Stream stream);
+  /// How fast a device is beside the others of this program.
+  [[nodiscard]] std::uint32_t speed_of(SimDevice const& device) const noexcept;
   /// Another piece of work of a line, to be filled in; then queued().
   [[nodiscard]] Work& enqueue(std::uint32_t line, Work::Kind kind);
   void queued();
@@ -125,6 +131,8 @@ class SimWorld {
   /// The host reads memory itself, after all that it enqueued before.
   void note_host_read(std::byte const* source, std::uint64_t bytes);
   [[nodiscard]] WorkNote note_of(Work const& work, std::uint32_t line, char const* name) const;
+  /// Digest of what a kernel reads in pinned memory as it is now; 0 when it reads nothing there.
+  [[nodiscard]] std::uint64_t pinned_digest(Kernel const& kernel, void const* parameters) const;
   /// The host waits for a line, and nothing can run.
   void note_deadlock(std::uint32_t line);
 
@@ -140,6 +148,9 @@ class SimWorld {
   std::size_t pending_ = 0;
   bool is_checking_ = true;
   bool is_peeking_ = false;
+  std::vector<Memory> pinned_;
+  std::optional<WorkNote> overwritten_;
+  std::uint64_t seed_ = 0;
   std::uint64_t enqueued_ = 0;  // so far
   std::string deadlock_;
 };

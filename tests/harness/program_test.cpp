@@ -51,7 +51,8 @@ TEST_F(Program, RefusesWrongCommandLines) {
   expect_refusal(2, "holdfast mutants --only two_plane", "did you mean \"two_plane_snapshot\"?");
   expect_refusal(2, "holdfast mutants --ops 0", "--ops: '0'");
   expect_refusal(2, "holdfast list geometrys", "did you mean \"geometries\"?");
-  expect_refusal(2, "holdfast list mutants --markdown", "for the topic invariants alone");
+  expect_refusal(
+      2, "holdfast list mutants --markdown", "for the topics invariants and order alone");
   expect_refusal(2, "holdfast replay", "replay needs");
 }
 
@@ -349,7 +350,8 @@ TEST_F(Program, ListsWhatThereIs) {
   Outcome const outcome = shell("holdfast list --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   Json const json = Json::parse(outcome.out);
-  for (char const* key : {"geometries", "operations", "invariants", "mutants", "sometimes"}) {
+  for (char const* key :
+       {"geometries", "operations", "invariants", "mutants", "order", "sometimes"}) {
     EXPECT_FALSE(json.at(key).empty()) << key;
     Json const alone = Json::parse(shell(std::string{"holdfast list --json "} + key).out);
     EXPECT_EQ(alone.size(), 1U);

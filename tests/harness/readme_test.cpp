@@ -6,10 +6,13 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 
 #include "fuzz/invariants_page.hpp"
+#include "fuzz/mutants.hpp"
+#include "fuzz/order_page.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -64,6 +67,37 @@ TEST(Readme, ShowsWhatTheExamplesPrint) {
 TEST(InvariantsPage, IsFresh) {
   EXPECT_EQ(read("docs/INVARIANTS.md"), fuzz::invariants_page())
       << "holdfast list invariants --markdown > docs/INVARIANTS.md";
+}
+
+TEST(OrderPage, IsFresh) {
+  EXPECT_EQ(read("docs/ORDER.md"), fuzz::order_page())
+      << "holdfast list order --markdown > docs/ORDER.md";
+}
+
+TEST(OrderPage, EveryRuleHasBugsThatBreakItAndAFileThatKeepsIt) {
+  std::set<std::string> known;
+  std::set<std::string> of_streams;
+  for (fuzz::MutantInfo const& mutant : fuzz::all_mutants()) {
+    known.insert(mutant.name);
+    if (mutant.needs_streams) {
+      of_streams.insert(mutant.name);
+    }
+  }
+  EXPECT_GE(of_streams.size(), 15U);
+  for (fuzz::OrderRule const& rule : fuzz::all_order_rules()) {
+    EXPECT_TRUE(std::filesystem::exists(std::string{HOLDFAST_SOURCE_DIR} + "/" + rule.where))
+        << rule.where;
+    std::istringstream words{rule.mutants};
+    std::uint32_t count = 0;
+    for (std::string name; words >> name; ++count) {
+      EXPECT_TRUE(known.contains(name)) << rule.name << " names " << name;
+      of_streams.erase(name);
+    }
+    EXPECT_GT(count, 0U) << rule.name;
+  }
+  for (std::string const& name : of_streams) {
+    ADD_FAILURE() << name << " shows only where streams run later, and breaks no rule of order";
+  }
 }
 
 TEST(InvariantsPage, LinksToAFileOfEachInvariant) {

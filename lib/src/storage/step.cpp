@@ -3,6 +3,7 @@
 #include "storage/step.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 
@@ -35,6 +36,9 @@ SequenceMirror* record_of(StepParameters const& parameters, std::uint32_t sequen
 
 void declare_accesses(void const* raw, AccessSink& sink) noexcept {
   auto const& parameters = *static_cast<StepParameters const*>(raw);
+  sink.read(parameters.copies, parameters.copy_count * sizeof(PageCopy));
+  sink.read(parameters.mirrors, parameters.mirror_count * sizeof(MirrorUpdate));
+  sink.read(parameters.runs, parameters.run_count * sizeof(RowRun));
   if (parameters.zero_page != 0) {
     sink.write(zeroed(parameters), parameters.strips[parameters.zero_plane].page_bytes);
   }
@@ -47,12 +51,14 @@ void declare_accesses(void const* raw, AccessSink& sink) noexcept {
                    });
   }
   for (std::uint32_t i = 0; i < parameters.patch_count; ++i) {
+    sink.read(&parameters.patches[i], offsetof(TablePatch, page) + sizeof(std::uint32_t));
     sink.write(parameters.tables + parameters.patches[i].entry, sizeof(std::uint32_t));
   }
   for (std::uint32_t i = 0; i < parameters.mirror_count; ++i) {
-    sink.write(record_of(parameters, parameters.mirrors[i].sequence),
-               offsetof(SequenceMirror, write_slot) +
-                   parameters.mirrors[i].write_count * sizeof(std::uint32_t));
+    MirrorUpdate const& update = parameters.mirrors[i];
+    sink.read(parameters.columns + update.first_column, update.write_count * sizeof(std::uint32_t));
+    sink.write(record_of(parameters, update.sequence),
+               offsetof(SequenceMirror, write_slot) + update.write_count * sizeof(std::uint32_t));
   }
   std::uint64_t rows = 0;
   for (std::uint32_t i = 0; i < parameters.run_count; ++i) {
@@ -268,7 +274,11 @@ Status StepWork::wait_for_half() noexcept {
       } else if (part.waits[slot] == SlotWait::kStream) {
         HOLDFAST_TRY(part.device->synchronize(used_[slot]));
       }
+      bool const waited = part.waits[slot] != SlotWait::kNothing;
       part.waits[slot] = SlotWait::kNothing;
+      if (waited && HOLDFAST_MUTANT(kHalfWaitsForOne)) {
+        break;
+      }
     }
   }
   return {};
