@@ -4,6 +4,7 @@
 #include "fuzz/gate.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <boost/property_tree/ptree.hpp>
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/child.hpp"
 #include "fuzz/gate_checks.hpp"
 
 namespace holdfast::test {
@@ -126,6 +128,38 @@ TEST(Chains, NameTheFirstOperationThatDiffers) {
   other.resize(2);
   EXPECT_EQ(fuzz::first_difference(one, other), 2U);
   EXPECT_NE(fuzz::first_difference(one, chains.of(1)), std::nullopt);
+}
+
+TEST(Gate, StopsWhereItIs) {
+  int asked = 0;
+  std::vector<GateCase> const cases = fuzz::run_gate(
+      {.parts = {{"slow",
+                  [](GateVoice& voice) {
+                    voice.begin("one", "command 1");
+                    voice.end("");
+                    voice.begin("two", "command 2");
+                    pause();
+                  }},
+                 {"never", [](GateVoice& voice) { voice.begin("three", "command 3"); }}},
+       .now = [] { return 0; },
+       .should_stop = [&] { return ++asked > 8; }});
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[0].skipped, "");
+  EXPECT_EQ(cases[1].name, "two");
+  EXPECT_EQ(cases[1].skipped, "interrupted");
+  EXPECT_EQ(cases[1].failure, "");
+}
+
+TEST(Child, LeavesInterruptsToItsParent) {
+  pid_t const child = fuzz::start_child([] {
+    for (int const signal : {SIGINT, SIGTERM, SIGHUP}) {
+      std::raise(signal);
+    }
+    return 7;
+  });
+  int const status = fuzz::wait_for_child(child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 }  // namespace

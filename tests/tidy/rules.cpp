@@ -592,4 +592,30 @@ Breaches dead_links(std::string const& path, Tree const& tree) {
   return breaches;
 }
 
+Breaches unreached_document(std::string const& path, Tree const& tree) {
+  std::string const root = "README.md";
+  if (!ends_with_any(path, {".md"}) || tree.count(root) == 0) {
+    return {};
+  }
+  std::set<std::string> reached = {root};
+  std::vector<std::string> open = {root};
+  while (!open.empty()) {
+    std::string const from = open.back();
+    open.pop_back();
+    for (std::string_view const line : split_lines(tree.at(from))) {
+      for (std::string const& target : relative_links(line)) {
+        std::string const to = normalized((target.front() == '/' ? "" : folder_of(from)) +
+                                          target.substr(0, target.find('#')));
+        if (ends_with_any(to, {".md"}) && tree.count(to) != 0 && reached.insert(to).second) {
+          open.push_back(to);
+        }
+      }
+    }
+  }
+  if (reached.count(path) != 0) {
+    return {};
+  }
+  return {{path, 0, "no link leads here from README.md; add one where a reader would look"}};
+}
+
 }  // namespace holdfast::test::tidy

@@ -45,4 +45,7 @@ Breaches ascii_only(std::string const& path, std::string_view text);
 /// Relative links in documents lead to a file or folder of the tree, and to a heading that is there.
 Breaches dead_links(std::string const& path, Tree const& tree);
 
+/// Every document can be reached from README.md by links.
+Breaches unreached_document(std::string const& path, Tree const& tree);
+
 }  // namespace holdfast::test::tidy

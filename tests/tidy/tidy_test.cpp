@@ -113,6 +113,10 @@ TEST_F(Repository, HasNoDeadLinks) {
   EXPECT_EQ(report(dead_links), "");
 }
 
+TEST_F(Repository, HasNoForgottenDocument) {
+  EXPECT_EQ(report(unreached_document), "");
+}
+
 // The number of breaches; the only one must sit at `line`.
 std::size_t count_at(int line, Breaches const& breaches) {
   for (Breach const& breach : breaches) {
@@ -269,6 +273,17 @@ TEST(DeadLinks, FindsLinkToNowhere) {
   EXPECT_EQ(count_at(1, dead_links("docs/b.md", planted)), 1U);
   EXPECT_EQ(count_at(2, dead_links("docs/d.md", planted)), 2U);
   EXPECT_EQ(dead_links("docs/sub/c.md", planted).size(), 0U);
+}
+
+TEST(UnreachedDocument, FindsWhatNothingLinksTo) {
+  Tree const planted = {
+      {"README.md", "[a](docs/a.md#part)\n"},
+      {"docs/a.md", "[b](b.md)\n"},
+      {"docs/b.md", ""},
+      {"docs/c.md", "[a](a.md)\n"},
+  };
+  EXPECT_EQ(unreached_document("docs/b.md", planted).size(), 0U);
+  EXPECT_EQ(unreached_document("docs/c.md", planted).size(), 1U);
 }
 
 }  // namespace
