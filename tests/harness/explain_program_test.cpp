@@ -119,14 +119,23 @@ TEST_F(Explain, StaysSmallForLongPrograms) {
   for (int sequence = 0; sequence < 3; ++sequence) {
     text += "create sequence=s" + std::to_string(sequence) + "\n";
   }
-  int token = 1;
-  for (int i = 0; i < 99; ++i) {
+  // Lengths change with every operation, and brackets come and go.
+  for (int i = 0; i < 27; ++i) {
     std::string const name = "s" + std::to_string(i % 3);
-    text += "verify sequence=" + name + " rows=2 written=2 token=" + std::to_string(token) +
-            " piece=0 view=0\n";
-    text += "accept sequence=" + name + " keep=" + std::to_string(i % 2) + "\n";
-    text += "truncate sequence=" + name + " length=0\n";
-    token += 2;
+    std::string const held = "h" + std::to_string(i);
+    std::string const rows = " token=" + std::to_string(6 * i + 1) + " piece=0 view=0\n";
+    text += "verify sequence=" + name + " rows=2 written=2" + rows;
+    text += "accept sequence=" + name + " keep=" + std::to_string(1 + i % 2) + "\n";
+    text += "snapshot sequence=" + name + " snapshot=" + held + "\n";
+    for (char const* const more : {"1", "2"}) {
+      text += "append sequence=" + name + " rows=" + more + rows;
+      text += "rollback sequence=" + name + " snapshot=" + held + "\n";
+    }
+    text += "fork snapshot=" + held + " sequence=s" + std::to_string(3 + i) + "\n";
+    text += "drop_snapshot snapshot=" + held + "\n";
+    text += "release sequence=s" + std::to_string(3 + i) + "\n";
+    text += i % 3 == 2 ? "truncate sequence=" + name + " length=0\n"
+                       : "append sequence=" + name + " rows=1" + rows;
   }
   write("long.trace", text);
   Outcome const outcome = shell("holdfast explain long.trace --json");
