@@ -261,16 +261,20 @@ int promote_one(ReplayOptions const& options, std::vector<LoadedTrace> const& al
 }  // namespace
 
 int execute(ReplayOptions const& options) {
+  catch_interrupts();
+  std::vector<std::string> const paths = traces_of(options.paths);
   std::vector<LoadedTrace> all;
-  for (std::string const& path : traces_of(options.paths)) {
+  for (std::string const& path : paths) {
+    if (was_interrupted()) {
+      break;
+    }
     all.push_back(load_runnable(path));
   }
   turn_on_mutant(options.mutant);
-  if (options.promote) {
+  if (options.promote && !was_interrupted()) {
     return promote_one(options, all);
   }
-  catch_interrupts();
-  Totals totals{.asked = all.size()};
+  Totals totals{.asked = paths.size()};
   Progress progress;
   for (LoadedTrace const& loaded : all) {
     if (was_interrupted()) {

@@ -296,6 +296,7 @@ struct Long {
 constexpr Long kLong[] = {
     {"run --geometry tiny --seconds 100 --coverage seen.json", "seen.json"},
     {"mutants --repeat 100", nullptr},
+    {"replay $(yes " HOLDFAST_SOURCE_DIR "/corpus | head -n 400)", nullptr},
     {"gate --seed 1 --corpus " HOLDFAST_SOURCE_DIR "/corpus --junit gate.xml", "gate.xml"},
     {"coverage --exhaustive 6 -o known.json", "known.json"},
     {"fuzz --seed 1 --targets swarm --for 100s --dir c", "c/report.html"},
@@ -306,7 +307,7 @@ TEST_F(Manners, EndsCleanlyWhenInterrupted) {
     for (auto const& [signal, code] : std::map<std::string, int>{{"INT", 130}, {"TERM", 143}}) {
       static_cast<void>(shell("rm -rf c seen.json gate.xml known.json"));
       std::string const line =
-          "timeout --preserve-status -s " + signal + " 2 holdfast " + one.words;
+          "timeout --preserve-status -s " + signal + " 1 holdfast " + one.words;
       Outcome const outcome = shell(line);
       EXPECT_EQ(outcome.code, code) << line << "\n" << outcome.out << outcome.err;
       EXPECT_EQ(outcome.err, "") << line;
@@ -316,7 +317,7 @@ TEST_F(Manners, EndsCleanlyWhenInterrupted) {
       }
     }
     if (std::string{one.words}.rfind("fuzz", 0) != 0) {  // that one prints its report
-      Outcome const outcome = shell("timeout --preserve-status -s INT 2 holdfast " +
+      Outcome const outcome = shell("timeout --preserve-status -s INT 1 holdfast " +
                                     std::string{one.words} + " --json");
       EXPECT_EQ(outcome.code, 130) << one.words;
       EXPECT_EQ(Json::parse(outcome.out).at("interrupted"), true) << one.words;
