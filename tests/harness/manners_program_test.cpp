@@ -325,6 +325,16 @@ TEST_F(Manners, EndsCleanlyWhenInterrupted) {
   }
 }
 
+TEST_F(Manners, AClosedTerminalEndsItUnlessSomebodySaidNo) {
+  std::string const hang_up = "timeout --preserve-status -s HUP 1 ";
+  Outcome const closed = shell(hang_up + "holdfast run --geometry tiny --seconds 100");
+  EXPECT_EQ(closed.code, 129) << closed.err;
+  EXPECT_NE(closed.out.find("interrupted after "), std::string::npos) << closed.out;
+  Outcome const kept = shell(hang_up + "nohup holdfast run --geometry tiny --seconds 2 --json");
+  EXPECT_EQ(kept.code, 0) << kept.err;
+  EXPECT_EQ(Json::parse(kept.out).at("interrupted"), false);
+}
+
 TEST_F(Manners, WhatWasFoundCountsMoreThanAnInterrupt) {
   // The campaign meets the bug at once, and is stopped long after.
   Outcome const outcome = shell(
