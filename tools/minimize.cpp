@@ -108,12 +108,12 @@ std::string summary(Done const& done) {
 }  // namespace
 
 int execute(MinimizeOptions const& options) {
+  catch_interrupts();
   LoadedTrace const loaded = load_runnable(options.path);
   if (options.output) {
     check_writable(*options.output);
   }
   turn_on_mutant(options.mutant);
-  catch_interrupts();
   Progress const clock;
   Done done{.options = options, .before = loaded.trace.ops.size()};
   done.result = run_search(options, loaded);

@@ -325,6 +325,20 @@ TEST_F(Manners, EndsCleanlyWhenInterrupted) {
   }
 }
 
+TEST_F(Manners, AnInterruptedMinimizeKeepsWhatItHas) {
+  // A cache so large that every candidate takes its time.
+  std::string text = kFailing;
+  std::string const geometry = "glm5-next-mini";
+  text.replace(text.find(geometry), geometry.size(), geometry + " tokens=1000000");
+  write("slow.trace", text);
+  Outcome const outcome = shell(
+      "timeout --preserve-status -s INT 0.5 holdfast minimize slow.trace --mutant "
+      "two_plane_snapshot -o small.trace");
+  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  EXPECT_EQ(outcome.out.rfind("interrupted: 6 operations -> ", 0), 0U) << outcome.out;
+  EXPECT_EQ(shell("holdfast replay small.trace --mutant two_plane_snapshot").code, 1);
+}
+
 TEST_F(Manners, AClosedTerminalEndsItUnlessSomebodySaidNo) {
   std::string const hang_up = "timeout --preserve-status -s HUP 1 ";
   Outcome const closed = shell(hang_up + "holdfast run --geometry tiny --seconds 100");
