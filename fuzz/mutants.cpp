@@ -507,6 +507,14 @@ constexpr MutantInfo kMutants[] = {
      "G4",
      "INUSE",
      true},
+    {"step_drops_first",
+     "a step that is dropped lets go of its first sequence alone",
+     "",
+     "ONCE"},
+    {"released_item_finished",
+     "a step counts a sequence that was released as its own, and cannot be finished",
+     "G11",
+     "OWNER FAIL LIVE"},
 };
 
 }  // namespace

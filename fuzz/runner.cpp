@@ -191,7 +191,7 @@ void Runner::start(std::uint64_t sim_seed) {
   recorder_.watch(is_watched_);
   system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, devices_, *engine_);
   system_->read_prompts_of(model_);
-  system_->fail_with(faults_);
+  disturb();
   if (shadow_) {
     shadow_->start(model_);
   }

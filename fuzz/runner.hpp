@@ -150,6 +150,7 @@ class Runner {
   Device& add_shadow(std::vector<Device*>& engine_devices);
   void compare_shadow(invariant::Check const& check, model::Observation const& answer);
   void add_faults(std::vector<Device*>& engine_devices);
+  void disturb();
   /// Returns what the shadow answered, or the library when there is none.
   model::Observation run_op(model::AnyOp const& op, invariant::Check& check, ProgramResult& result);
   void adopt_failure(model::AnyOp const& op, invariant::Check& check);

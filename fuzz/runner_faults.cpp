@@ -30,6 +30,16 @@ void Runner::add_faults(std::vector<Device*>& engine_devices) {
   }
 }
 
+/// The program's own faults and delays reach the devices.
+void Runner::disturb() {
+  system_->fail_with(faults_);
+  system_->delay_with([this](Stream stream, std::uint32_t device) {
+    if (!sim_devices_.empty()) {
+      sim_devices_[device]->stall(stream);
+    }
+  });
+}
+
 model::Observation Runner::run_op(AnyOp const& op, Check& check, ProgramResult& result) {
   model::Observation shadow_answer;
   std::visit(
@@ -81,6 +91,11 @@ void Runner::adopt_failed_subject(Subject const& subject, Check& check) {
     return;
   }
   auto const info = [&] { return check.inspection.sequence(system_->id(name).index); };
+  if (HandleId const id = system_->id(name); !info().live || info().generation != id.generation) {
+    static_cast<void>(model_.release(name));  // it had left before the call that failed
+    check.left_unknown = true;
+    return;
+  }
   if (info().open && !subject.before.sequence.open && !info().tainted) {
     system_->let_go(name);  // an append whose commit could not begin
   }

@@ -38,6 +38,9 @@ constexpr Meaning kOperations[] = {
     {"sync", "waits for all work of all streams"},
     {"fault", "makes the calls of a device fail"},
     {"heal", "ends what made the calls of a device fail"},
+    {"cancel", "begins a step over several sequences, and drops it when its rows are on their way"},
+    {"leave", "releases a sequence out of a step that is under way; the others finish"},
+    {"delay", "holds up a stream of one device until the host waits for it"},
 };
 
 constexpr Meaning kPlanes[] = {

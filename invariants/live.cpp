@@ -58,8 +58,8 @@ void for_each_begin(Check const& check, Visit visit) {
     opened(begin->sequence, begin->count, false, begin->mode);
   } else if (auto const* const verify = std::get_if<model::VerifyOp>(check.op)) {
     opened(verify->sequence, verify->count, true, verify->mode);
-  } else if (auto const* const step = std::get_if<model::StepOp>(check.op)) {
-    for (model::StepPart const& item : step->items) {
+  } else if (auto const* const items = model::step_items(*check.op)) {
+    for (model::StepPart const& item : *items) {
       if (item.deed != model::StepDeed::kPad) {
         opened(item.sequence, item.rows, item.deed == model::StepDeed::kVerify, item.mode);
       }

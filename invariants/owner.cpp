@@ -28,8 +28,8 @@ bool appends_in_place(Check const& check) {
   if (auto const* const op = std::get_if<model::BeginOp>(check.op)) {
     return op->mode == StateMode::kInPlace;
   }
-  if (auto const* const op = std::get_if<model::StepOp>(check.op)) {
-    return std::any_of(op->items.begin(), op->items.end(), [&](model::StepPart const& part) {
+  if (auto const* const items = model::step_items(*check.op)) {
+    return std::any_of(items->begin(), items->end(), [&](model::StepPart const& part) {
       return part.deed == model::StepDeed::kAppend && part.sequence == *check.subject &&
              part.mode == StateMode::kInPlace;
     });
@@ -182,8 +182,17 @@ bool is_of_entry(Check const& check, Place const& place) {
   return false;
 }
 
+/// Whether the operation released the subject out of a step.
+bool has_left(Check const& check) {
+  auto const* const op = std::get_if<model::LeaveOp>(check.op);
+  return op != nullptr && check.got.ok && op->items.parts[op->item].sequence == *check.subject;
+}
+
 void cheap(Check const& check, Report& report) {
   bool const live = check.subject && check.model.sequence(*check.subject).live;
+  if (!live && has_left(check)) {
+    return;  // it was alive when it wrote; who holds what since then says nothing of that
+  }
   for (Place const& place : check.places) {
     if (!report.is_clean()) {
       return;

@@ -67,7 +67,7 @@ void cheap(Check const& check, Report& report) {
       add(check, report, read[0].plane, "the reserved page or slot 0 was read");
     }
   }
-  if (std::holds_alternative<model::StepOp>(*check.op)) {
+  if (model::step_items(*check.op) != nullptr) {
     check_record(check, report);  // steps have padding
   }
   if (check.snapshot && check.model.snapshot_of(*check.snapshot).live &&

@@ -8,6 +8,14 @@
 
 namespace holdfast::model {
 
+/// What becomes of a step whose rows are on their way.
+struct StepFate {
+  bool dropped = false;                 // whole, in place of being finished
+  bool destroyed = false;               // by destroying its handle
+  std::uint32_t released = UINT32_MAX;  // the item whose sequence is released before that
+  Stream released_in;
+};
+
 /// One call an operation. Names are those of the program; a name that was never created answers
 /// kStale.
 class System {
@@ -30,9 +38,9 @@ class System {
                               std::uint32_t count,
                               Token token,
                               WriteStyle style) = 0;
-  /// Begins a step, writes all of its rows, and finishes it. Success counts the rows that were
-  /// kept.
-  virtual Observation step(StepParts const& items, WriteStyle style) = 0;
+  /// Begins a step, writes all of its rows, and ends it as its fate says. Success counts the rows
+  /// that were kept.
+  virtual Observation step(StepParts const& items, WriteStyle style, StepFate fate) = 0;
   virtual Observation commit(SequenceName name) = 0;
   /// Success is 0 when the drop was exact, 1 when it lost the state.
   virtual Observation drop(SequenceName name) = 0;
@@ -62,6 +70,8 @@ class System {
   virtual Observation use_stream(Stream stream) = 0;
   /// Waits for all work of all streams.
   virtual Observation sync() = 0;
+  /// What is enqueued in a stream of one device does not run by itself; nothing where it runs at once.
+  virtual Observation delay(Stream stream, std::uint32_t device) = 0;
   /// From now on device calls fail as the plan says, and no longer as one before said.
   virtual Observation fault(FaultPlan const& plan) = 0;
   /// Every device call works again.

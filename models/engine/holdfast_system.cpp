@@ -130,7 +130,7 @@ Observation HoldfastSystem::rewrite(
   return Observation::success(count);
 }
 
-Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
+Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepFate fate) {
   StepItem list[kStepItemLimit];
   std::uint32_t positions[kStepItemLimit] = {};
   std::uint32_t keep[kStepItemLimit] = {};
@@ -190,6 +190,21 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style) {
   }
   if (observer_) {
     observer_();
+  }
+  if (fate.released < items.count) {
+    Sequence& sequence = names_[items.parts[fate.released].sequence.value].sequence;
+    if (Status const released = sequence.release(fate.released_in); !released) {
+      return give_up_all(released);
+    }
+  }
+  if (fate.dropped && fate.destroyed) {
+    static_cast<void>(Step{std::move(*step)});
+    bool const failed = faults_ != nullptr && faults_->failed() != 0;  // a destructor says nothing
+    return failed ? give_up_all(Error{.code = ErrorCode::kDeviceFailed}) : Observation::success(0);
+  }
+  if (fate.dropped) {
+    Status const dropped = step->drop(stream_);
+    return dropped ? Observation::success(0) : give_up_all(dropped);
   }
   Accepted accepted[kStepItemLimit];
   if (Status const done = step->finish({keep, items.count}, {accepted, items.count}, stream_);
@@ -429,6 +444,13 @@ Observation HoldfastSystem::sync() {
     }
   }
   engine_.settle();
+  return Observation::success(0);
+}
+
+Observation HoldfastSystem::delay(Stream stream, std::uint32_t device) {
+  if (delay_) {
+    delay_(stream, device);
+  }
   return Observation::success(0);
 }
 

@@ -7,6 +7,7 @@
 #include <holdfast/cache.hpp>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "models/fault/fault_device.hpp"
@@ -35,7 +36,7 @@ class HoldfastSystem final : public System {
                       std::uint32_t count,
                       Token token,
                       WriteStyle style) override;
-  Observation step(StepParts const& items, WriteStyle style) override;
+  Observation step(StepParts const& items, WriteStyle style, StepFate fate) override;
   Observation commit(SequenceName name) override;
   Observation drop(SequenceName name) override;
   Observation accept(SequenceName name, std::uint32_t keep) override;
@@ -57,6 +58,7 @@ class HoldfastSystem final : public System {
   Observation load_damaged(EntryName entry, Damage damage, std::uint32_t at) override;
   Observation use_stream(Stream stream) override;
   Observation sync() override;
+  Observation delay(Stream stream, std::uint32_t device) override;
   Observation fault(FaultPlan const& plan) override;
   Observation heal() override;
 
@@ -64,6 +66,10 @@ class HoldfastSystem final : public System {
   void read_prompts_of(Model const& model) noexcept { prompts_ = &model; }
   /// What plans go to; without it nothing ever fails.
   void fail_with(FaultSwitch& faults) noexcept { faults_ = &faults; }
+  /// What delays a stream of a device; without it nothing is ever late.
+  void delay_with(std::function<void(Stream stream, std::uint32_t device)> delay) {
+    delay_ = std::move(delay);
+  }
   /// Sequences that the last operation gave up on when a device call failed in its middle: each is
   /// tainted, or at rest where it was, and is to be released.
   [[nodiscard]] std::span<SequenceName const> given_up() const noexcept { return given_up_; }
@@ -140,6 +146,7 @@ class HoldfastSystem final : public System {
   EntryId restored_from_;
   std::function<void()> observer_;
   FaultSwitch* faults_ = nullptr;
+  std::function<void(Stream stream, std::uint32_t device)> delay_;
   std::vector<SequenceName> given_up_;
   Model const* prompts_ = nullptr;
   Stream stream_;                          // of the calls that follow

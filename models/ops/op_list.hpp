@@ -12,15 +12,18 @@
 #include "models/ops/append.hpp"
 #include "models/ops/begin.hpp"
 #include "models/ops/can_truncate.hpp"
+#include "models/ops/cancel.hpp"
 #include "models/ops/capture.hpp"
 #include "models/ops/close.hpp"
 #include "models/ops/commit.hpp"
 #include "models/ops/create.hpp"
+#include "models/ops/delay.hpp"
 #include "models/ops/drop.hpp"
 #include "models/ops/drop_snapshot.hpp"
 #include "models/ops/erase.hpp"
 #include "models/ops/fault.hpp"
 #include "models/ops/fork.hpp"
+#include "models/ops/leave.hpp"
 #include "models/ops/load_damaged.hpp"
 #include "models/ops/release.hpp"
 #include "models/ops/reload.hpp"
@@ -84,10 +87,26 @@ using AllOps = OpTypes<CreateOp,
                        UseStreamOp,
                        SyncOp,
                        FaultOp,
-                       HealOp>;
+                       HealOp,
+                       CancelOp,
+                       LeaveOp,
+                       DelayOp>;
 
 /// One operation of a program.
 using AnyOp = AllOps::Any;
+
+/// The items of an operation that begins a step; nullptr for others.
+[[nodiscard]] inline StepParts const* step_items(AnyOp const& op) noexcept {
+  return std::visit(
+      [](auto const& known) -> StepParts const* {
+        if constexpr (requires { known.items; }) {
+          return &known.items;
+        } else {
+          return nullptr;
+        }
+      },
+      op);
+}
 
 /// Name of an operation's kind.
 [[nodiscard]] inline char const* name_of(AnyOp const& op) noexcept {

@@ -36,7 +36,7 @@ struct StepOp {
     return model.step(items, got.is(ErrorCode::kExhausted), skip);
   }
   Observation run(System& system) const {
-    return system.step(items, {.piece = piece, .view = view != 0, .skip = skip});
+    return system.step(items, {.piece = piece, .view = view != 0, .skip = skip}, {});
   }
   static std::optional<StepOp> generate(GenerateContext const& context);
   template <typename Visitor>

@@ -84,7 +84,7 @@ TEST(Geometry, BuiltInOnesLoadAndValidate) {
     if (is_small) {
       EXPECT_EQ(geometry.layout.page_rows, name == "tiny-ring" ? 8U : 4U);
       EXPECT_GE(geometry.mix.mean_rows, 3U);
-      EXPECT_EQ(geometry.mix.weights.size(), 24U);
+      EXPECT_EQ(geometry.mix.weights.size(), 27U);
     } else {
       EXPECT_EQ(geometry.layout.capacity.tokens, 32768U);
     }

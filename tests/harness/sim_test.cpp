@@ -4,6 +4,7 @@
 // each way, over many seeds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <holdfast/device.hpp>
 #include <memory>
@@ -48,6 +49,23 @@ void load(void const* raw) noexcept {
   *parameters.to = *parameters.place;
 }
 Kernel const kLoad{"test.load", sizeof(Load), &declare_load, &load};
+
+/// Counts the work that ran, and may say how much that was.
+struct Tally {
+  std::uint32_t* count;
+  std::uint32_t* said;
+};
+
+void declare_tally(void const* /*raw*/, AccessSink& /*sink*/) noexcept {}
+void tally(void const* raw) noexcept {
+  auto const& parameters = *static_cast<Tally const*>(raw);
+  if (parameters.said != nullptr) {
+    *parameters.said = *parameters.count;
+  } else {
+    ++*parameters.count;
+  }
+}
+Kernel const kTally{"test.tally", sizeof(Tally), &declare_tally, &tally};
 
 class Sim : public testing::Test {
  protected:
@@ -262,6 +280,29 @@ TEST_F(Sim, AWitnessKnowsWhatTheHostSaw) {
         << text;
     end();
   }
+}
+
+TEST_F(Sim, DevicesAreFarFromEachOtherInSpeed) {
+  constexpr std::uint32_t kMany = 200;
+  SimDevice other{world_, *host_, 1};
+  std::uint32_t most = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    start(seed);
+    std::uint32_t count = 0;
+    std::uint32_t said = 0;
+    for (std::uint32_t i = 0; i < kMany; ++i) {
+      Tally const counts{&count, nullptr};
+      Tally const says{&count, &said};
+      ASSERT_TRUE(other.launch(kTally, &counts, kFirst));
+      ASSERT_TRUE(i >= 4 || device_.launch(kTally, &says, kFirst));
+    }
+    world_.settle();
+    EXPECT_EQ(count, kMany);
+    most = std::max(most, said);
+    end();
+  }
+  // By the speeds of their streams alone eight to one, that is about 32.
+  EXPECT_GT(most, 150U);
 }
 
 TEST_F(Sim, WaitsInACircleAreADeadlock) {

@@ -50,7 +50,7 @@ void play_step(Lab& lab, std::vector<model::StepPart> const& parts, model::Write
     items.parts[items.count++] = part;
     keep += part.keep;
   }
-  Observation const got = lab.system().step(items, style);
+  Observation const got = lab.system().step(items, style, {});
   must(got);
   RC_ASSERT(got.value == keep);
 }

@@ -115,8 +115,9 @@ Status Core::finish_step(HandleId step,
   for (std::uint32_t i = 0; i < record.items; ++i) {
     bool const padding = items[i].id.index == 0;
     // A tainted sequence is still in the step, and finish refuses it; a released one has left.
-    bool const gone = !padding && (!check_live(items[i].id) ||
-                                   sequences_[items[i].id.index].ticket != record.ticket);
+    bool const gone =
+        !padding && !HOLDFAST_MUTANT(kReleasedItemFinished) &&
+        (!check_live(items[i].id) || sequences_[items[i].id.index].ticket != record.ticket);
     if ((padding || gone) && keep[i] != 0) {
       Error error = padding ? invalid("keep", "of padding must be 0", keep[i]) : stale("sequence");
       error.item = static_cast<std::int32_t>(i);
@@ -154,7 +155,8 @@ Status Core::drop_step(HandleId step, Stream stream) noexcept {
   std::uint32_t live = 0;
   Status answer;
   for (ItemRequest const& item : items) {
-    if (item.id.index != 0 && check_open(item.id, steps_[step.index].ticket)) {
+    bool const is_enough = live != 0 && HOLDFAST_MUTANT(kStepDropsFirst);
+    if (item.id.index != 0 && !is_enough && check_open(item.id, steps_[step.index].ticket)) {
       keeps_[live++] = {.id = item.id, .keep = 0, .item = -1, .accepted = {}};
     }
   }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// leave: a step is begun and its rows are on their way; one of its sequences is released, in a stream
+// of its own; the others finish.
+#pragma once
+
+#include "models/ops/step.hpp"
+#include "models/ops/use_stream.hpp"
+
+namespace holdfast::model {
+
+/// leave items=append:s0:3:3:1,verify:s1:4:0:4 item=1 via=2 piece=0 view=0
+struct LeaveOp {
+  static constexpr char const* kName = "leave";
+  StepParts items;
+  std::uint32_t item = 0;  // whose sequence leaves; nothing of it is kept
+  std::uint32_t via = 0;   // stream of the release
+  std::uint32_t piece = 0;
+  std::uint32_t view = 0;
+
+  [[nodiscard]] bool precondition(Model const& model) const {
+    return as_step().precondition(model) && item < items.count && items.parts[item].keep == 0 &&
+           items.parts[item].deed != StepDeed::kPad && via < UseStreamOp::kStreamNames;
+  }
+  Observation apply(Model& model, Observation const& got) const {
+    Observation const answer = as_step().apply(model, got);
+    if (answer.ok) {
+      static_cast<void>(model.release(items.parts[item].sequence));
+    }
+    return answer;
+  }
+  Observation run(System& system) const {
+    return system.step(
+        items, {.piece = piece, .view = view != 0}, {.released = item, .released_in = Stream{via}});
+  }
+  static std::optional<LeaveOp> generate(GenerateContext const& context) {
+    auto step = StepOp::generate(context);
+    if (!step) {
+      return std::nullopt;
+    }
+    std::uint32_t item = context.source.below(step->items.count);
+    while (step->items.parts[item].deed == StepDeed::kPad) {
+      item = (item + 1) % step->items.count;  // one is no padding
+    }
+    step->items.parts[item].keep = 0;
+    return LeaveOp{step->items,
+                   item,
+                   context.source.below(UseStreamOp::kStreamNames),
+                   step->piece,
+                   step->view};
+  }
+  template <typename Visitor>
+  void fields(Visitor& visit) {
+    visit("items", items);
+    visit("item", item);
+    visit("via", via);
+    visit("piece", piece);
+    visit("view", view);
+  }
+  [[nodiscard]] std::uint32_t rows() const { return as_step().rows(); }
+
+ private:
+  [[nodiscard]] StepOp as_step() const { return {.items = items, .piece = piece, .view = view}; }
+};
+
+}  // namespace holdfast::model
