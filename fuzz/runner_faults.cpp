@@ -83,6 +83,16 @@ void Runner::adopt_failure(AnyOp const& op, Check& check) {
   }
 }
 
+/// Whether a sequence still holds the state slots that it had before the operation.
+bool Runner::has_state(Subject const& subject, Check const& check) const {
+  Holder const holder{HolderKind::kSequence, system_->id(subject.name).index};
+  return subject.before.live &&
+         std::all_of(planes_.begin(), planes_.end(), [&](invariant::PlaneBinding const& plane) {
+           return plane.reference != nullptr || check.inspection.state(holder, plane.index).slot ==
+                                                    subject.before.planes[plane.index].slot;
+         });
+}
+
 /// What an engine does: what its operation gave up on is released; what is tainted stays until
 /// somebody releases it.
 void Runner::adopt_failed_subject(Subject const& subject, Check& check) {
@@ -104,7 +114,7 @@ void Runner::adopt_failed_subject(Subject const& subject, Check& check) {
   SequenceInfo const now = info();
   if (now.tainted) {
     check.left_unknown = check.left_unknown || !model_.sequence(name).tainted;
-    model_.taint(name);
+    model_.taint(name, has_state(subject, check));
   } else if (is_given_up) {
     // The engine knows which rows were committed, in an operation of several calls too.
     if (now.open || now.position != system_->rows_of(name)) {

@@ -577,13 +577,16 @@ Observation Model::release(SequenceName name) {
   return Observation::success(0);
 }
 
-void Model::taint(SequenceName name) {
+void Model::taint(SequenceName name, bool has_state) {
   ModelSequence& sequence = sequences_[name.value];
   if (sequence.open.open) {
     log_removed(sequence.open.tokens);
   }
   sequence.tainted = sequence.unknown = true;
   sequence.open.open = false;
+  if (!has_state) {
+    histories_[sequence.history].state_id = next_state_++;  // others do not share it any more
+  }
 }
 
 Observation Model::close() const {

@@ -179,8 +179,9 @@ class Model {
   Observation truncate(SequenceName name, std::uint32_t length);
   Observation release(SequenceName name);
   Observation close() const;
-  /// A device failure left the sequence tainted; what it holds is not known.
-  void taint(SequenceName name);
+  /// A device failure left the sequence tainted; what it holds is not known, but whether that is still
+  /// the state that it had.
+  void taint(SequenceName name, bool has_state);
   /// An operation failed that would have used so many tokens: they are used up.
   void skip_tokens(std::uint32_t count) noexcept { next_token_ += count; }
   /// Entries may be invisible, as when the device does not say whether their rows are written.
