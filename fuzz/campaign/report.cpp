@@ -31,8 +31,17 @@ struct Line {
 
 constexpr double kWidth = 760;
 constexpr double kHeight = 180;
-constexpr double kLeft = 70;
+constexpr double kLeft = 90;
 constexpr double kTop = 10;
+
+/// 1234567 as "1,234,567".
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t end = text.size(); end > 3; end -= 3) {
+    text.insert(end - 3, ",");
+  }
+  return text;
+}
 
 /// One line over time, from 0 to its largest value.
 std::string line_svg(std::vector<HistoryPoint> const& history, Line const& line, double most) {
@@ -49,47 +58,34 @@ std::string line_svg(std::vector<HistoryPoint> const& history, Line const& line,
                      points);
 }
 
-std::string plot(std::vector<HistoryPoint> const& history, std::vector<Line> const& lines) {
+std::string plot(std::vector<HistoryPoint> const& history, Line const& line) {
   if (history.empty()) {
     return "";
   }
   std::uint64_t most = 0;
   for (HistoryPoint const& point : history) {
-    for (Line const& line : lines) {
-      most = std::max(most, line.value(point));
-    }
+    most = std::max(most, line.value(point));
   }
-  std::string svg = fmt::format(
+  return fmt::format(
       "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\n"
       "<rect x=\"{2}\" y=\"{3}\" width=\"{4}\" height=\"{5}\" fill=\"none\" stroke=\"#999\"/>\n"
       "<text x=\"{6}\" y=\"{7}\" text-anchor=\"end\">{8}</text>\n"
       "<text x=\"{6}\" y=\"{9}\" text-anchor=\"end\">0</text>\n"
-      "<text x=\"{10}\" y=\"{11}\" text-anchor=\"end\">{12:.0f} s</text>\n",
+      "<text x=\"{10}\" y=\"{11}\" text-anchor=\"end\">{12:.0f} s</text>\n{13}</svg>\n",
       kLeft + kWidth + 10,
-      kTop + kHeight + 45,
+      kTop + kHeight + 25,
       kLeft,
       kTop,
       kWidth,
       kHeight,
       kLeft - 6,
       kTop + 12,
-      most,
+      grouped(most),
       kTop + kHeight,
       kLeft + kWidth,
       kTop + kHeight + 18,
-      history.back().seconds);
-  double x = kLeft;
-  for (Line const& line : lines) {
-    svg += line_svg(history, line, static_cast<double>(most));
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}: {}</text>\n",
-                       x,
-                       kTop + kHeight + 38,
-                       line.color,
-                       line.name,
-                       line.value(history.back()));
-    x += 220;
-  }
-  return svg + "</svg>\n";
+      history.back().seconds,
+      line_svg(history, line, static_cast<double>(most)));
 }
 
 std::string row(std::vector<std::string> const& cells, char const* tag) {
@@ -115,9 +111,9 @@ std::string targets_html(CampaignState const& state) {
         target.seconds > 0 ? static_cast<double>(target.programs) / target.seconds : 0;
     text += row({name,
                  fmt::format("{:.0f}", target.seconds),
-                 std::to_string(target.programs),
+                 grouped(target.programs),
                  fmt::format("{:.0f}", rate),
-                 target.coverage == 0 ? "" : std::to_string(target.coverage),
+                 target.coverage == 0 ? "" : grouped(target.coverage),
                  std::to_string(target.crashes),
                  std::to_string(target.time_outs),
                  std::to_string(target.memory_kills)},
@@ -239,13 +235,14 @@ std::string report_json(ReportPlan const& plan) {
 
 std::string report_html(ReportPlan const& plan) {
   CampaignState const& state = plan.state;
-  std::vector<Line> const coverage = {
-      {"transitions", "#1b6ca8", [](HistoryPoint const& point) { return point.transitions; }},
-      {"units", "#2a9d5c", [](HistoryPoint const& point) { return point.units; }}};
-  std::vector<Line> const findings = {
-      {"findings", "#c0392b", [](HistoryPoint const& point) { return point.findings; }}};
-  std::vector<Line> const programs = {
-      {"programs", "#555", [](HistoryPoint const& point) { return point.programs; }}};
+  std::string plots;
+  for (Line const& line :
+       {Line{"Transitions", "#1b6ca8", [](auto const& point) { return point.transitions; }},
+        Line{"Units", "#2a9d5c", [](auto const& point) { return point.units; }},
+        Line{"Findings", "#c0392b", [](auto const& point) { return point.findings; }},
+        Line{"Programs", "#555", [](auto const& point) { return point.programs; }}}) {
+    plots += fmt::format("<h2>{} over time</h2>\n", line.name) + plot(state.history, line);
+  }
   return fmt::format(
              "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n"
              "<title>Holdfast campaign</title>\n<style>\n"
@@ -267,10 +264,7 @@ std::string report_html(ReportPlan const& plan) {
              plan.findings.buckets().size(),
              plan.canary_reported ? "" : "<b>not</b> ") +
          "<h2>Findings</h2>\n" + findings_html(plan) + "<h2>Targets</h2>\n" + targets_html(state) +
-         "<h2>Coverage over time</h2>\n" + plot(state.history, coverage) +
-         "<h2>Findings over time</h2>\n" + plot(state.history, findings) +
-         "<h2>Programs over time</h2>\n" + plot(state.history, programs) +
-         "<h2>Transitions</h2>\n<p>State, operation and outcome of what was run.</p>\n" +
+         plots + "<h2>Transitions</h2>\n<p>State, operation and outcome of what was run.</p>\n" +
          transitions_html(plan.transitions) + unseen_html(plan.coverage) + "</body>\n</html>\n";
 }
 
