@@ -11,7 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/counting_device.hpp"
+#include "bench/replayed.hpp"
+#include "bench/scene.hpp"
 #include "bench/timing.hpp"
 #include "bench/usual_ways.hpp"
 #include "models/geometry/geometry.hpp"
@@ -23,161 +24,8 @@ constexpr std::uint32_t kRuns = 50;
 constexpr std::uint32_t kVerify = 4;
 constexpr std::uint32_t kAccept = 2;
 constexpr std::uint32_t kPrefill = 32'768 - 512;  // room for rounds behind it
-constexpr std::uint32_t kPiece = 4096;            // rows of an append
 constexpr std::uint32_t kRestored = 8192;
 constexpr double kMebi = 1024.0 * 1024.0;
-
-template <typename T>
-T taken(Result<T> result, char const* what) {
-  must(result, what);
-  return std::move(*result);
-}
-
-/// A cache on a device that counts, with rows to append.
-class Scene {
- public:
-  Scene(CudaDevice& device, Layout const& layout)
-      : device_{device},
-        counting_{device},
-        cache_{taken(Cache::create(layout, counting_), "cache")},
-        layout_{layout} {
-    Inspection const look = cache_.inspect();
-    std::uint64_t widest = 1;
-    for (std::uint32_t plane = 0; plane < look.plane_count(); ++plane) {
-      PlaneInfo const info = look.plane(plane);
-      first_plane_ = first_plane_ == nullptr ? info.base : std::min(first_plane_, info.base);
-      if (is_written(info)) {
-        widest = std::max(widest, std::uint64_t{info.row_elements} * sizeof(float));
-      }
-    }
-    // As many rows as pass the chip's own memory, so that sources come from outside of it.
-    source_bytes_ = std::max(kSourceBytes, widest * kPiece);
-    source_ = taken(device.allocate(source_bytes_, MemoryKind::kDevice), "rows");
-    FillSegment const fill{source_.base, source_bytes_, std::byte{0x3c}};
-    must(device.fill({&fill, 1}, {}), "rows");
-  }
-  Scene(Scene const&) = delete;
-  Scene& operator=(Scene const&) = delete;
-  ~Scene() { device_.free(source_); }
-
-  [[nodiscard]] Cache& cache() noexcept { return cache_; }
-  [[nodiscard]] Inspection look() const noexcept { return cache_.inspect(); }
-  [[nodiscard]] CountingDevice& counting() noexcept { return counting_; }
-  void wait() { must(device_.synchronize({}), "synchronize"); }
-
-  /// Planes whose rows an engine writes.
-  [[nodiscard]] static bool is_written(PlaneInfo const& info) {
-    return info.page_rows != 0 && info.unit_tokens == 1 && rule_of(info.kind) != PlaneRule::kDraft;
-  }
-  template <typename Visit>
-  void for_each_written(Visit visit) const {
-    for (std::uint32_t plane = 0; plane < look().plane_count(); ++plane) {
-      PlaneInfo const info = look().plane(plane);
-      for (std::uint32_t const layer : info.layers) {
-        if (is_written(info)) {
-          visit(info, layer);
-        }
-      }
-    }
-  }
-  /// Says that an engine's kernels write all open rows.
-  /// Indexer rows are written, so that their keys are built meanwhile and not at the end.
-  void touch(Round& round, std::uint32_t rows) {
-    for_each_written([&](PlaneInfo const& info, std::uint32_t layer) {
-      if (info.ring_rows != 0) {
-        must(round.write(info.kind, layer, next_source(info, rows), 0, rows), "write");
-      } else {
-        must(round.rows(info.kind, layer, rows), "rows");
-      }
-    });
-    touch_states(round, rows);
-  }
-  void touch(Step& step, std::uint32_t item, std::uint32_t rows) {
-    for_each_written([&](PlaneInfo const& info, std::uint32_t layer) {
-      if (info.ring_rows != 0) {
-        must(step.write(item, info.kind, layer, next_source(info, rows), 0, rows), "write");
-      } else {
-        must(step.rows(item, info.kind, layer, rows), "rows");
-      }
-    });
-    for (StateInfo const& state : look().states()) {
-      must(step.state(item, state.layer, rows), "state");
-    }
-  }
-  template <typename Handle>
-  void touch_states(Handle& handle, std::uint32_t rows) {
-    for (StateInfo const& state : look().states()) {
-      if (state.kind == PlaneKind::kHeld) {
-        must(handle.held(state.layer, rows), "held");
-      } else {
-        must(handle.state(state.layer, rows), "state");
-      }
-    }
-  }
-  /// Appends through the library's row kernels.
-  void append(Sequence& sequence, std::uint32_t rows) {
-    while (rows != 0) {
-      std::uint32_t const piece = std::min(rows, kPiece);
-      Append open = taken(sequence.append(piece), "append");
-      write(open, piece);
-      touch_states(open, UINT32_MAX);
-      must(open.commit(), "commit");
-      rows -= piece;
-    }
-  }
-  void write(Append& open, std::uint32_t rows) {
-    for_each_written([&](PlaneInfo const& info, std::uint32_t layer) {
-      must(open.write(info.kind, layer, next_source(info, rows), rows), "write");
-    });
-  }
-  /// Bytes that one write() of all planes reads and writes.
-  [[nodiscard]] std::uint64_t bytes_of_write(std::uint32_t rows) const {
-    std::uint64_t bytes = 0;
-    for_each_written([&](PlaneInfo const& info, std::uint32_t /*layer*/) {
-      std::uint64_t const kept = info.ring_rows == 0 ? rows : std::min(rows, info.ring_rows);
-      bytes += std::uint64_t{rows} * info.row_elements * sizeof(float) +
-               kept * info.parts * info.row_bytes;
-    });
-    for (std::uint32_t plane = 0; plane < look().plane_count(); ++plane) {
-      PlaneInfo const info = look().plane(plane);
-      if (info.unit_tokens > 1) {
-        bytes += info.layers.size() * std::uint64_t{rows / info.unit_tokens} * info.row_bytes;
-      }
-    }
-    return bytes;
-  }
-  /// What `run` asks of the device.
-  template <typename Run>
-  DeviceCounts count(Run run) {
-    counting_.set_planes(first_plane_);
-    counting_.clear();
-    run();
-    counting_.set_planes(nullptr);
-    return counting_.counts();
-  }
-
- private:
-  static constexpr std::uint64_t kSourceBytes = std::uint64_t{1} << 30U;
-
-  float const* next_source(PlaneInfo const& info, std::uint32_t rows) {
-    std::uint64_t const bytes = std::uint64_t{rows} * info.row_elements * sizeof(float);
-    if (source_at_ + bytes > source_bytes_) {
-      source_at_ = 0;
-    }
-    auto const* const source = reinterpret_cast<float const*>(source_.base + source_at_);
-    source_at_ += (bytes + 255) / 256 * 256;
-    return source;
-  }
-
-  CudaDevice& device_;
-  CountingDevice counting_;
-  Cache cache_;
-  Layout layout_;
-  std::byte const* first_plane_ = nullptr;
-  Memory source_;
-  std::uint64_t source_bytes_ = 0;
-  std::uint64_t source_at_ = 0;
-};
 
 std::string text_of(Times const& times) {
   return fmt::format("{:.2f} / {:.1f}", times.host, times.total);
@@ -330,6 +178,8 @@ void time_append(Scene& scene, std::string const& name) {
   Sequence sequence = taken(scene.cache().create_sequence(), "sequence");
   Snapshot const empty = taken(sequence.snapshot(), "snapshot");
   std::vector<double> totals;
+  std::vector<double> at_once;
+  StepItem const item{.sequence = &sequence, .kind = StepKind::kAppend, .rows = kPiece};
   for (std::uint32_t i = 0; i < 25; ++i) {
     Append open = taken(sequence.append(kPiece), "append");
     scene.wait();
@@ -338,6 +188,14 @@ void time_append(Scene& scene, std::string const& name) {
     scene.wait();
     totals.push_back(now() - start);
     must(open.drop(), "drop");
+    must(sequence.rollback(empty), "rollback");
+    Step step = taken(scene.cache().begin({&item, 1}), "begin");
+    scene.wait();
+    double const again = now();
+    scene.write_all(step, kPiece);
+    scene.wait();
+    at_once.push_back(now() - again);
+    must(step.drop(), "drop");
     must(sequence.rollback(empty), "rollback");
   }
   std::uint64_t const moved = scene.bytes_of_write(kPiece);
@@ -362,6 +220,56 @@ void time_append(Scene& scene, std::string const& name) {
       many.total,
       100 * one.total / taken_by_writes,
       100 * many.total / taken_by_writes));
+  line(fmt::format(
+      "| {} | the same rows, all layers of a class in one launch | {:.1f} | {:.0f} GB/s, "
+      "{:.0f} % of one flat copy |",
+      name,
+      median(at_once),
+      static_cast<double>(moved) / median(at_once) / 1e3,
+      100 * one.total / median(at_once)));
+}
+
+/// The launches between begin and finish in a graph, and a step around it.
+void time_replays(CudaDevice& device, Scene& scene, std::string const& name) {
+  Sequence sequence = taken(scene.cache().create_sequence(), "sequence");
+  scene.append(sequence, 1000);
+  StepItem const item{.sequence = &sequence, .kind = StepKind::kAppend, .rows = 1};
+  GraphSignature signature;
+  {
+    Step step = taken(scene.cache().begin({&item, 1}), "begin");
+    GraphTimes const times = measure_graph(device, [&] { scene.write_all(step, 1); });
+    for (StateInfo const& state : scene.look().states()) {
+      if (state.kind == PlaneKind::kHeld) {
+        must(step.held(0, state.layer), "held");
+      } else {
+        must(step.state(0, state.layer), "state");
+      }
+    }
+    signature = taken(step.signature(), "signature");
+    line(fmt::format(
+        "| {} | one row of every plane in a replayed graph | {:.2f} / {:.2f} | {} kernel "
+        "nodes; {:.2f} each, back to back |",
+        name,
+        times.host,
+        times.device,
+        times.kernel_nodes,
+        times.back_to_back));
+    must(step.finish(std::array{1U}), "finish");
+  }
+  std::vector<double> hosts;
+  for (std::uint32_t i = 0; i < kRuns; ++i) {
+    scene.wait();
+    double const before = now();
+    Step step = taken(scene.cache().begin({&item, 1}), "begin");
+    must(step.replay(signature), "replay");
+    must(step.finish(std::array{1U}), "finish");
+    hosts.push_back(now() - before);
+  }
+  line(fmt::format(
+      "| {} | append of one row around a replayed graph: begin, replay, finish | {:.2f} | "
+      "the graph's launch not counted |",
+      name,
+      median(hosts)));
 }
 
 void time_restore(Scene& scene, std::string const& name) {
@@ -496,6 +404,7 @@ void run_geometry(CudaDevice& device, std::string const& name) {
     time_movements(scene, name);
     time_rounds(scene, name, !states.empty());
     time_append(scene, name);
+    time_replays(device, scene, name);
     time_restore(scene, name);
     count_rounds(scene, name);
   }

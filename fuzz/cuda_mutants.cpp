@@ -8,6 +8,9 @@ constexpr CudaMutantInfo kCudaMutants[] = {
     {"cuda_tail_lost", "a page copy leaves out what 16 bytes do not divide", "run"},
     {"cuda_entry_stale", "the last table entry of a launch is not written", "run"},
     {"cuda_length_stale", "a record keeps its length", "run"},
+    {"cuda_slot_stale",
+     "a record keeps its slots, so that a replayed graph works on old ones",
+     "run"},
     {"cuda_last_run_lost", "the rows of a step's last item are not mapped", "run"},
     {"cuda_wrong_page", "the last row of an append goes where the first one goes", "run"},
     {"cuda_rounded_down", "bf16 rows are cut instead of rounded", "run"},
@@ -18,6 +21,7 @@ constexpr CudaMutantInfo kCudaMutants[] = {
     {"cuda_bounce_reused",
      "a bounce buffer is written again while the device reads it",
      "CudaOrderMutants"},
+    {"cuda_foreign_graph", "a graph is replayed in a step of another shape", "CudaGraphMutants"},
 };
 
 }  // namespace

@@ -173,9 +173,13 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
   if (Status const named = names_rows(*step, items); !named) {
     return give_up_all(named);
   }
+  if (Status const wrote = style.whole ? write_whole(*step, items, positions, style) : Status{};
+      !wrote) {
+    return give_up_all(wrote);
+  }
   for (std::uint32_t i = 0; i < items.count; ++i) {
     StepPart const& part = items.parts[i];
-    if (part.deed == StepDeed::kPad) {
+    if (part.deed == StepDeed::kPad || style.whole) {
       continue;
     }
     std::vector<Token> const tokens = tokens_of(part.token, part.rows);
@@ -230,6 +234,28 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
     }
   }
   return Observation::success(kept);
+}
+
+/// Writes all items of a step at once.
+Status HoldfastSystem::write_whole(Step& step,
+                                   StepParts const& items,
+                                   std::uint32_t const* positions,
+                                   WriteStyle style) {
+  std::vector<ItemRows> rows;
+  for (std::uint32_t i = 0; i < items.count; ++i) {
+    StepPart const& part = items.parts[i];
+    bool const is_padding = part.deed == StepDeed::kPad;
+    rows.push_back(
+        {.is_padding = is_padding,
+         .round = part.deed == StepDeed::kVerify,
+         .mode = part.mode,
+         .position = positions[i],
+         .rows = part.rows,
+         .tokens = tokens_of(part.token, part.rows),
+         .history = is_padding ? std::span<Token const>{} : names_[part.sequence.value].history});
+  }
+  style.stream = stream_;
+  return engine_.write_step(step, rows, style);
 }
 
 /// Appends rows that an in-place round kept but did not commit.

@@ -110,6 +110,10 @@ class HoldfastSystem final : public System {
   [[nodiscard]] Status names_rows(Step const& step,
                                   StepParts const& items,
                                   std::uint32_t device) const;
+  [[nodiscard]] Status write_whole(Step& step,
+                                   StepParts const& items,
+                                   std::uint32_t const* positions,
+                                   WriteStyle style);
   [[nodiscard]] Status append_again(SequenceName name,
                                     std::uint32_t position,
                                     std::span<Token const> tokens);

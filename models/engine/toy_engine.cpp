@@ -333,8 +333,7 @@ std::uint64_t ToyEngine::need_of(std::uint64_t rows) const noexcept {
                      (sizeof(SlotPart) + sizeof(StashView) + 2 * kUnit);
 }
 
-Status ToyEngine::make_room(std::uint64_t rows, Stream stream) noexcept {
-  std::uint64_t const need = need_of(rows);
+Status ToyEngine::make_room(std::uint64_t need, Stream stream) noexcept {
   if (!scratch_.has_room(need)) {
     for (Device* const device : devices_) {
       for (Stream const used : streams_) {
@@ -352,6 +351,22 @@ Status ToyEngine::make_room(std::uint64_t rows, Stream stream) noexcept {
     streams_.push_back(stream);
   }
   return {};
+}
+
+Status ToyEngine::make_rows(PlaneShape const& plane,
+                            RowSpan const& rows,
+                            float* out,
+                            std::uint32_t rank,
+                            Stream stream) noexcept {
+  RowsParameters const parameters{.shape = &plane,
+                                  .view = {},
+                                  .tokens = rows.tokens + rows.first,
+                                  .out = out,
+                                  .position = rows.position + rows.first,
+                                  .count = rows.count,
+                                  .ranks = shape_.ranks,
+                                  .rank = rank};
+  return device(plane.stage, rank).launch(kRowsKernel, &parameters, stream);
 }
 
 template <typename Handle>
@@ -434,7 +449,7 @@ Status ToyEngine::write(Handle& handle,
   if (count == 0) {
     return {};
   }
-  HOLDFAST_TRY(make_room(tokens.size(), style.stream));
+  HOLDFAST_TRY(make_room(need_of(tokens.size()), style.stream));
   tokens_ = scratch_.keep(tokens);
   RowSpan const rows{.tokens = tokens_, .position = position, .first = first, .count = count};
   for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
@@ -446,15 +461,23 @@ Status ToyEngine::write(Handle& handle,
       }
     }
     auto const written = static_cast<std::uint32_t>(tokens.size());
-    if constexpr (!std::is_same_v<Handle, Append>) {
-      if (is_round(handle) && style.mode == StateMode::kRescan) {
-        HOLDFAST_TRY(write_stash(handle, written, first, rank, style));
-        continue;
-      }
-    }
-    HOLDFAST_TRY(write_states(handle, written, first, rank, style));
+    HOLDFAST_TRY(write_slots(handle, written, first, rank, style));
   }
   return {};
+}
+
+template <typename Handle>
+Status ToyEngine::write_slots(Handle& handle,
+                              std::uint32_t count,
+                              std::uint32_t first,
+                              std::uint32_t rank,
+                              WriteStyle style) noexcept {
+  if constexpr (!std::is_same_v<Handle, Append>) {
+    if (is_round(handle) && style.mode == StateMode::kRescan) {
+      return write_stash(handle, count, first, rank, style);
+    }
+  }
+  return write_states(handle, count, first, rank, style);
 }
 
 template <typename Handle>
@@ -510,7 +533,7 @@ Status ToyEngine::rescan(void* engine, RescanCall const& call) noexcept {
     ++first;
   }
   std::uint32_t const layers = self.end_of_stage(first) - first;
-  HOLDFAST_TRY(self.make_room(0, call.stream));
+  HOLDFAST_TRY(self.make_room(self.need_of(0), call.stream));
   SlotPart const* const parts =
       self.scratch_.keep(std::span<SlotPart const>{self.parts_}.subspan(first, layers));
   StashView const* const stashes =
@@ -582,5 +605,14 @@ template Status ToyEngine::write(StepRows&,
                                  std::uint32_t,
                                  WriteStyle,
                                  std::span<Token const>) noexcept;
+
+template Status ToyEngine::write_draft(StepRows&,
+                                       PlaneShape const&,
+                                       RowSpan const&,
+                                       std::span<Token const>,
+                                       std::uint32_t,
+                                       WriteStyle) noexcept;
+template Status ToyEngine::write_slots(
+    StepRows&, std::uint32_t, std::uint32_t, std::uint32_t, WriteStyle) noexcept;
 
 }  // namespace holdfast::model

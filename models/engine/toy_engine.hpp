@@ -20,6 +20,7 @@ struct WriteStyle {
   bool again = false;       // rows of a round that may have been written before
   StateMode mode = StateMode::kFresh;
   std::uint32_t skip = 0;  // rows of draft planes that are left out at the end
+  bool whole = false;      // of a step: rows of all items at once
   Stream stream;           // where the engine's work goes
 };
 
@@ -47,6 +48,17 @@ struct StepRows {
   Result<HeldView> held(std::uint32_t layer, std::uint32_t written, std::uint32_t rank) noexcept {
     return step.held(item, layer, written, rank);
   }
+};
+
+/// What is written of one item of a step; of padding only the rows count.
+struct ItemRows {
+  bool is_padding;
+  bool round;
+  StateMode mode;
+  std::uint32_t position;
+  std::uint32_t rows;
+  std::vector<Token> tokens;  // [rows]
+  std::span<Token const> history;
 };
 
 /// Where one layer's part of the slots lies.
@@ -80,6 +92,10 @@ class ToyEngine {
                WriteStyle style,
                std::span<Token const> history) noexcept;
 
+  /// Writes all rows of all items of a step: addressed planes by one call for all layers of a shape, the
+  /// rest item by item.
+  Status write_step(Step& step, std::span<ItemRows const> items, WriteStyle style) noexcept;
+
   /// The Rescan of caches that are written by this engine, which is the context.
   static Status rescan(void* engine, RescanCall const& call) noexcept;
 
@@ -96,6 +112,20 @@ class ToyEngine {
     std::uint32_t first;     // open rows [first, first + count)
     std::uint32_t count;
   };
+  /// Has rows made: [count, elements of the rank] into `out`.
+  Status make_rows(PlaneShape const& plane,
+                   RowSpan const& rows,
+                   float* out,
+                   std::uint32_t rank,
+                   Stream stream) noexcept;
+  /// The rows of all items in all layers of a shape, by one call; does nothing for a shape whose first
+  /// layer is another.
+  Status write_layers(Step& step,
+                      PlaneShape const& plane,
+                      std::span<ItemRows const> items,
+                      std::span<Token const* const> tokens,
+                      std::uint32_t rank,
+                      Stream stream) noexcept;
   template <typename Handle>
   Status write_draft(Handle& handle,
                      PlaneShape const& plane,
@@ -107,6 +137,13 @@ class ToyEngine {
   Status write_plane(Handle& handle,
                      PlaneShape const& plane,
                      RowSpan const& span,
+                     std::uint32_t rank,
+                     WriteStyle style) noexcept;
+  /// States, or what a rescan makes them of, after the first `count` of `tokens_`.
+  template <typename Handle>
+  Status write_slots(Handle& handle,
+                     std::uint32_t count,
+                     std::uint32_t first,
                      std::uint32_t rank,
                      WriteStyle style) noexcept;
   template <typename Handle>
@@ -123,8 +160,8 @@ class ToyEngine {
                      std::uint32_t rank,
                      WriteStyle style) noexcept;
   [[nodiscard]] std::uint64_t need_of(std::uint64_t rows) const noexcept;
-  /// Makes room for one more write; waits for all streams when there is none.
-  Status make_room(std::uint64_t rows, Stream stream) noexcept;
+  /// Makes room for one more write that takes so many bytes; waits for all streams when there is none.
+  Status make_room(std::uint64_t bytes, Stream stream) noexcept;
   /// One past the last state of the stage that a state belongs to.
   [[nodiscard]] std::uint32_t end_of_stage(std::uint32_t state) const noexcept;
   [[nodiscard]] Device& device(std::uint32_t stage, std::uint32_t rank) const noexcept {

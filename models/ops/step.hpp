@@ -15,6 +15,7 @@ struct StepOp {
   std::uint32_t piece = 0;
   std::uint32_t view = 0;
   std::uint32_t skip = 0;
+  std::uint32_t whole = 0;  // rows of all items by one write for several layers
 
   [[nodiscard]] bool precondition(Model const& model) const {
     for (StepPart const& item : items) {
@@ -36,7 +37,9 @@ struct StepOp {
     return model.step(items, got.is(ErrorCode::kExhausted), skip);
   }
   Observation run(System& system) const {
-    return system.step(items, {.piece = piece, .view = view != 0, .skip = skip}, {});
+    return system.step(items,
+                       {.piece = piece, .view = view != 0, .skip = skip, .whole = whole != 0},
+                       {});
   }
   static std::optional<StepOp> generate(GenerateContext const& context);
   template <typename Visitor>
@@ -45,6 +48,7 @@ struct StepOp {
     visit("piece", piece);
     visit("view", view);
     visit("skip", skip, 0U);
+    visit("whole", whole, 0U);
   }
   [[nodiscard]] std::uint32_t rows() const {
     std::uint32_t rows = 0;
@@ -112,6 +116,7 @@ inline std::optional<StepOp> StepOp::generate(GenerateContext const& context) {
   op.piece = pick_piece(source);
   op.view = source.one_in(4) ? 1 : 0;
   op.skip = pick_skip(context);
+  op.whole = source.one_in(3) ? 1 : 0;
   return op;
 }
 

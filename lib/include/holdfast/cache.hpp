@@ -43,6 +43,7 @@ struct SequenceMirror {
   std::uint32_t generation;  ///< of the sequence id
   std::uint32_t read_slot;   ///< slot index with the state at `committed`; in place, all write
                              ///< slots name it too
+  std::uint32_t first_row;   ///< row of the open step that is the handle's first; else 0
   std::uint32_t write_slot[1];
 };
 
@@ -63,6 +64,8 @@ struct RowsView {
   Format format = Format::kF32;  ///< of the stored elements
   std::uint32_t behind = 0;      ///< rows that the first open one lies below `committed`: of draft
                                  ///< planes that lag, else 0
+  std::uint32_t table_entries = 0;  ///< from this sequence's table to that of the next index
+  std::uint64_t record_bytes = 0;   ///< from this sequence's record to that of the next index
 };
 
 /// Where the recurrent state of one layer lies, for an engine's kernels. The conv window [conv_dim,
@@ -83,6 +86,7 @@ struct StateView {
   /// of an in-place round again first copies this slot over the write slot. Of an in-place append
   /// whose drop is not exact it is the write slot itself.
   std::uint32_t base_slot = 0;
+  std::uint64_t record_bytes = 0;  ///< from this sequence's record to that of the next index
 };
 
 /// Where a rescan round takes the inputs of its rows, for an engine's kernels: whatever its Rescan
@@ -148,7 +152,8 @@ struct HeldView {
   std::uint64_t slot_bytes = 0;
   std::uint64_t offset = 0;  ///< bytes
   std::uint32_t elements = 0;
-  std::uint32_t base_slot = 0;  ///< as StateView::base_slot
+  std::uint32_t base_slot = 0;     ///< as StateView::base_slot
+  std::uint64_t record_bytes = 0;  ///< from this sequence's record to that of the next index
 };
 
 /// Rows [first, first + count) of one plane that a handle may write.
@@ -406,6 +411,16 @@ struct StepItem {
   RoundKind round_kind = RoundKind::kColumns;        ///< of a round
 };
 
+/// What a captured graph is bound to; see Step::signature(). A graph serves every step with an equal
+/// one, whatever its sequences are.
+struct GraphSignature {
+  std::uint64_t cache = 0;  ///< names the open cache, whose addresses the graph holds
+  std::uint64_t items = 0;  ///< digest of kinds, modes and rows of all items, in order
+  std::uint32_t rows = 0;   ///< of the step, padding counted
+  std::uint32_t viewed =
+      0;  ///< plane classes that the engine's kernels write through views, a bit each
+};
+
 /// One engine step over a list of sequences. Destroying it drops every item. A sequence that is
 /// released meanwhile is cancelled and leaves the step.
 class Step : public detail::HandleBase {
@@ -424,6 +439,32 @@ class Step : public detail::HandleBase {
                std::uint32_t count,
                Stream stream = {},
                std::uint32_t rank = 0) noexcept;
+  /// Writes all rows of all items in `layers` layers of a plane: `layer` and those that come after it in
+  /// its class, the layers of this kind and shape. One launch; of indexer rows one for each run of
+  /// layers whose keys are in one class too. Rows of padding are skipped. The launch finds its
+  /// sequences, lengths, slots and pages in device memory, so that a CUDA graph may capture it.
+  ///
+  /// Shapes   : source [layers, rows of the step, row elements] f32, as Append::write
+  /// Errors   : kStale, naming an item whose sequence was released; kTainted; kInvalidArgument (no such
+  ///            layers; a draft plane; an append that has rows written already; another step was begun
+  ///            since); kDeviceFailed taints the step's sequences
+  Status write_all(PlaneKind plane,
+                   std::uint32_t layer,
+                   std::uint32_t layers,
+                   float const* source,
+                   Stream stream = {},
+                   std::uint32_t rank = 0) noexcept;
+  /// What a graph is bound to that captured the launches by which this step was written. Those are
+  /// write_all() and the engine's own: they may hold addresses of views and of row_sequences(), and
+  /// read lengths, slots and pages through them. Draft planes are not part of it.
+  /// Errors   : kStale and kTainted; kIncomplete naming the item and plane that lacks rows
+  Result<GraphSignature> signature() const noexcept;
+  /// Declares that a graph of this signature is launched in `stream` now, before finish(): whatever the
+  /// step that it was captured in wrote counts as written here. Makes `stream` wait for the step's
+  /// sequences.
+  /// Errors   : those of write_all(); kInvalidArgument when the signature is not this step's: the
+  ///            graph must be captured anew
+  Status replay(GraphSignature const& signature, Stream stream = {}) noexcept;
   /// As Append::rows, for one item.
   Result<RowsView> rows(std::uint32_t item,
                         PlaneKind plane,

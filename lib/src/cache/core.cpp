@@ -3,6 +3,7 @@
 #include "cache/core.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/mutants.hpp"
 #include "base/sometimes.hpp"
@@ -17,6 +18,12 @@ Error out_of_memory() noexcept {
   return Error{.code = ErrorCode::kOutOfMemory,
                .text = "the host has no memory for the bookkeeping",
                .subject = "cache"};
+}
+
+/// Names one cache of the process.
+std::uint64_t next_number() noexcept {
+  static std::atomic<std::uint64_t> count{0};
+  return ++count;
 }
 
 }  // namespace
@@ -52,6 +59,7 @@ Status Core::create(Layout const& layout) noexcept {
     return out_of_memory();
   }
   fingerprint_ = prefix::fingerprint_of(layout);
+  number_ = next_number();
   fences_.create({devices_.data(), device_count_});
   // Stack order: index 1 is handed out first; sequence 0 is reserved, snapshot 0 is never used.
   for (std::uint32_t index = plan_.sequence_limit; index-- > 1;) {

@@ -137,6 +137,17 @@ class Core {
                                   std::uint32_t layer,
                                   std::uint32_t rank,
                                   Stream stream) noexcept;
+  [[nodiscard]] Status write_step(HandleId step,
+                                  PlaneKind kind,
+                                  std::uint32_t layer,
+                                  std::uint32_t layers,
+                                  float const* source,
+                                  std::uint32_t rank,
+                                  Stream stream) noexcept;
+  [[nodiscard]] Result<GraphSignature> signature(HandleId step) const noexcept;
+  [[nodiscard]] Status replay(HandleId step,
+                              GraphSignature const& signature,
+                              Stream stream) noexcept;
   [[nodiscard]] Result<RowsView> rows_view(HandleId id,
                                            std::uint64_t ticket,
                                            PlaneKind kind,
@@ -266,6 +277,24 @@ class Core {
   void open_item(ItemRequest const& item) noexcept;
   [[nodiscard]] Status check_step(HandleId step) const noexcept;
   void close_step(std::uint32_t index) noexcept;
+  [[nodiscard]] std::span<ItemRequest const> items_of(HandleId step) const noexcept {
+    return step_items_.span(std::uint64_t{step.index} * plan_.step_items, steps_[step.index].items);
+  }
+  [[nodiscard]] Status check_whole_step(HandleId step) const noexcept;
+  [[nodiscard]] Status check_unwritten(HandleId step,
+                                       std::uint32_t plane,
+                                       std::uint32_t first_layer,
+                                       std::uint32_t layers,
+                                       std::uint32_t rank) const noexcept;
+  [[nodiscard]] Status enter_step(HandleId step, Stream stream) noexcept;
+  /// What of a signature the items decide.
+  [[nodiscard]] GraphSignature shape_of(HandleId step) const noexcept;
+  /// `rows` of the layers from `first_layer` of the ring's class on.
+  [[nodiscard]] Status launch_step_indexer(planes::WriteRowsParameters const& rows,
+                                           std::uint32_t ring_plane,
+                                           std::uint32_t first_layer,
+                                           std::uint32_t rank,
+                                           Stream stream) noexcept;
   /// The items as begin takes them, in the memory of the next step's record. Errors: kExhausted.
   [[nodiscard]] Result<std::span<ItemRequest>> requests_of(
       std::span<StepItem const> items) noexcept;
@@ -413,6 +442,8 @@ class Core {
   Rescan rescan_ = nullptr;
   void* rescan_context_ = nullptr;
   std::uint64_t next_ticket_ = 1;
+  std::uint64_t map_ticket_ = 0;  // of the step whose rows the devices' maps name
+  std::uint64_t number_ = 0;      // of all caches of the process, from 1 on
   std::uint64_t handles_ = 0;
   std::uint32_t free_sequence_count_ = 0;
   std::uint32_t free_snapshot_count_ = 0;

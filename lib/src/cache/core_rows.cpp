@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begin, write and finish: rows of an open handle.
+// Begin, views and finish of open handles.
 #include <algorithm>
 
 #include "base/mutants.hpp"
@@ -168,18 +168,24 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
     ++next_ticket_;
     return ready.error();
   }
+  std::uint32_t row = 0;
   for (ItemRequest const& item : items) {
     if (item.id.index != 0) {
       open_item(item);
+      for (storage::StepWork& stage : work_.all()) {
+        stage.mirror().first_row = row;
+      }
     } else if (items.size() < plan_.sequence_limit && HOLDFAST_MUTANT(kPadPublished)) {
       work_.open_mirror();
       work_.of(0).mirror().open = item.rows;
     }
     if (is_step) {
       work_.run({.sequence = item.id.index, .rows = item.rows});
+      row += item.rows;
     }
   }
   ++next_ticket_;
+  map_ticket_ = is_step ? ticket : map_ticket_;
   Status const launched = launch(stream);
   if (!launched) {
     for (ItemRequest const& item :
@@ -218,118 +224,6 @@ Result<OpenRange> Core::range(HandleId id,
     return invalid("plane", "the layer has no rows of this kind to write", layer);
   }
   return open_range(id.index, plane);
-}
-
-RowsView Core::make_view(std::uint32_t index,
-                         std::uint32_t plane,
-                         std::uint32_t layer_index,
-                         std::uint32_t rank) const noexcept {
-  storage::ClassPlan const& known = plan_.classes[plane];
-  if (HOLDFAST_MUTANT(kRankViewOfFirst)) {
-    rank = 0;
-  }
-  return std::visit(
-      [&](auto const& held) {
-        return RowsView{
-            .pages = at_rank(held.arena().base(), plane, rank),
-            .table = at_rank(held.device_table(index), plane, rank),
-            .sequence = mirror(index, device_of(plane, rank)),
-            .page_bytes = known.page_bytes,
-            .layer_offset = std::uint64_t{layer_index} * known.parts * known.strip_bytes,
-            .part_stride = known.strip_bytes,
-            .row_bytes = known.row_bytes,
-            .parts = known.parts,
-            .page_rows = known.page_rows,
-            .ring_rows = known.ring_rows,
-            .format = known.format,
-            .behind = sequences_[index].position - open_range(index, plane).first};
-      },
-      planes_[plane]);
-}
-
-Status Core::write_rows(HandleId id,
-                        std::uint64_t ticket,
-                        planes::WriteRowsParameters rows,
-                        PlaneKind kind,
-                        std::uint32_t layer,
-                        std::uint32_t rank,
-                        Stream stream) noexcept {
-  HOLDFAST_TRY(check_open(id, ticket));
-  HOLDFAST_TRY(check_rank(rank));
-  SequenceRecord& record = sequences_[id.index];
-  std::uint32_t layer_index = 0;
-  std::uint32_t plane = 0;
-  storage::ClassPlan const* const known = plan_.find(kind, layer, &layer_index, &plane);
-  if (known == nullptr) {
-    return invalid("plane", "the layer has no plane of this kind", layer);
-  }
-  if (known->page_rows == 0 || known->derived) {
-    return invalid(
-        "plane", "has no rows to write: states go through state() and held(), pool keys are built");
-  }
-  std::uint32_t& written = written_[cell(id.index, plane, layer_index, rank)];
-  if (record.open == OpenKind::kAppend) {
-    rows.first = written;  // in order, each once
-  }
-  if (rows.first > written) {
-    return invalid("first", "rows below it are not written yet", rows.first, written);
-  }
-  std::uint32_t const open = open_range(id.index, plane).count;
-  if (rows.count > open - rows.first) {
-    return invalid("count", "goes past the open rows", std::int64_t{rows.first} + rows.count, open);
-  }
-  if (rows.count == 0) {
-    return {};
-  }
-  if (rows.source == nullptr) {
-    return invalid("source", "must not be null");
-  }
-  HOLDFAST_TRY(enter(record, stream));
-  written = std::max(written, rows.first + rows.count);
-  Status launched;
-  if (known->rule == PlaneRule::kRing) {
-    launched = launch_indexer(id.index, rows, plane, layer_index, rank, stream);
-  } else {
-    rows.view = make_view(id.index, plane, layer_index, rank);
-    launched = devices_[device_of(plane, rank)]->launch(planes::kWriteRowsKernel, &rows, stream);
-  }
-  if (!launched && !HOLDFAST_MUTANT(kWriteNotTainted)) {
-    record.tainted = true;
-  }
-  return launched;
-}
-
-Status Core::launch_indexer(std::uint32_t index,
-                            planes::WriteRowsParameters const& rows,
-                            std::uint32_t ring_plane,
-                            std::uint32_t ring_index,
-                            std::uint32_t rank,
-                            Stream stream) noexcept {
-  SequenceRecord& record = sequences_[index];
-  storage::ClassPlan const& ring = plan_.classes[ring_plane];
-  std::uint32_t key_index = 0;
-  std::uint32_t key_plane = 0;
-  storage::ClassPlan const* const keys =
-      plan_.find_derived(plan_.layers_of(ring)[ring_index], &key_index, &key_plane);
-  HOLDFAST_ASSERT(keys != nullptr);
-  // Keys built from a view at the end of a handle cover the kept rows only.
-  std::uint32_t const written =
-      rows.source == nullptr ? rows.count : written_[cell(index, ring_plane, ring_index, rank)];
-  planes::WriteIndexerParameters parameters{.ring = make_view(index, ring_plane, ring_index, rank),
-                                            .keys = make_view(index, key_plane, key_index, rank),
-                                            .source = rows.source,
-                                            .first = rows.first,
-                                            .count = rows.count,
-                                            .written = written,
-                                            .pool = keys->pool,
-                                            .key_width = keys->key_width,
-                                            .first_key = record.position / keys->pool};
-  if (HOLDFAST_MUTANT(kKeyOverRejectedKept)) {
-    parameters.first_key = std::max(parameters.first_key, record.keys_built);
-    record.keys_built = std::max(record.keys_built, (record.position + written) / keys->pool);
-  }
-  return devices_[device_of(ring_plane, rank)]->launch(
-      planes::kWriteIndexerKernel, &parameters, stream);
 }
 
 Result<RowsView> Core::rows_view(HandleId id,
@@ -404,6 +298,7 @@ Result<StateView> Core::state_view(HandleId id,
   view.base_slot = part->base_slot;
   view.sequence = part->sequence;
   view.slot_bytes = part->slot_bytes;
+  view.record_bytes = plan_.mirror_bytes;
   return view;
 }
 
@@ -421,7 +316,8 @@ Result<HeldView> Core::held_view(HandleId id,
                   .slot_bytes = part->slot_bytes,
                   .offset = known.held_offset,
                   .elements = known.held_elements,
-                  .base_slot = part->base_slot};
+                  .base_slot = part->base_slot,
+                  .record_bytes = plan_.mirror_bytes};
 }
 
 Result<std::uint32_t> Core::open_rows(HandleId id, std::uint64_t ticket) const noexcept {
@@ -470,24 +366,6 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
                      .layer = static_cast<std::int32_t>(plan_.layers_of(known)[layer]),
                      .got = written,
                      .limit = keep};
-      }
-    }
-  }
-  return {};
-}
-
-Status Core::build_viewed_keys(std::uint32_t index, std::uint32_t keep, Stream stream) noexcept {
-  for (std::uint32_t plane = 0; keep != 0 && plane < plan_.class_count; ++plane) {
-    storage::ClassPlan const& known = plan_.classes[plane];
-    std::uint32_t const layers = known.rule == PlaneRule::kRing ? known.layer_count : 0;
-    for (std::uint32_t i = 0; i < plan_.ranks * layers; ++i) {
-      std::uint32_t const layer = i / plan_.ranks;
-      std::uint32_t const rank = i % plan_.ranks;
-      if (viewed_[cell(index, plane, layer, rank)] != 0) {
-        HOLDFAST_SOMETIMES(kViewedKeysBuilt, true);
-        planes::WriteRowsParameters const rows{
-            .view = {}, .source = nullptr, .first = 0, .count = keep};
-        HOLDFAST_TRY(launch_indexer(index, rows, plane, layer, rank, stream));
       }
     }
   }

@@ -15,6 +15,7 @@ enum class Bug : std::uint32_t {
   kTailLost,
   kEntryStale,
   kLengthStale,
+  kSlotStale,
   kLastRunLost,
   kWildWrite,
   kWrongPage,
@@ -40,6 +41,7 @@ class Bugs {
   return Bugs{HOLDFAST_MUTANT(kCudaTailLost)      ? Bug::kTailLost
               : HOLDFAST_MUTANT(kCudaEntryStale)  ? Bug::kEntryStale
               : HOLDFAST_MUTANT(kCudaLengthStale) ? Bug::kLengthStale
+              : HOLDFAST_MUTANT(kCudaSlotStale)   ? Bug::kSlotStale
               : HOLDFAST_MUTANT(kCudaLastRunLost) ? Bug::kLastRunLost
               : HOLDFAST_MUTANT(kCudaWildWrite)   ? Bug::kWildWrite
                                                   : Bug::kNone};

@@ -69,38 +69,89 @@ void store_part(Format format, float const* from, std::uint32_t count, std::byte
   narrow_elements(format, from, count, to);
 }
 
+/// Calls `run(sequence, first, count)` for the rows [first, first + count) of each sequence of a step,
+/// in the step's order; padding is left out.
+template <typename Run>
+void for_each_sequence(std::uint32_t const* row_sequences, std::uint32_t rows, Run run) noexcept {
+  for (std::uint32_t first = 0, end = 0; first < rows; first = end) {
+    std::uint32_t const sequence = row_sequences[first];
+    while (end < rows && row_sequences[end] == sequence) {
+      ++end;
+    }
+    if (sequence != 0) {
+      run(sequence, first, end - first);
+    }
+  }
+}
+
+/// Rows of one layer of one sequence: `count` from position `first` on.
+struct RowsOfOne {
+  RowsView view;
+  float const* source;
+  std::uint32_t first;
+  std::uint32_t count;
+};
+
+template <typename Run>
+void for_each_part(WriteRowsParameters const& parameters, Run run) noexcept {
+  std::uint64_t const row_elements =
+      std::uint64_t{parameters.view.parts} * part_elements_of(parameters.view);
+  for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
+    RowsView const view = layer_view(parameters.view, layer);
+    float const* const source =
+        parameters.source + std::uint64_t{layer} * parameters.count * row_elements;
+    if (parameters.row_sequences == nullptr) {
+      run(RowsOfOne{view,
+                    source,
+                    view.sequence->committed - view.behind + parameters.first,
+                    parameters.count});
+      continue;
+    }
+    for_each_sequence(
+        parameters.row_sequences,
+        parameters.count,
+        [&](std::uint32_t sequence, std::uint32_t first, std::uint32_t count) {
+          RowsView const own = sequence_view(view, sequence);
+          std::uint32_t const open =
+              first - (HOLDFAST_MUTANT(kStepRowsMisplaced) ? 0 : own.sequence->first_row);
+          run(RowsOfOne{own, source + first * row_elements, own.sequence->committed + open, count});
+        });
+  }
+}
+
 void declare_row_writes(void const* raw, AccessSink& sink) noexcept {
   auto const& parameters = *static_cast<WriteRowsParameters const*>(raw);
-  RowsView const& view = parameters.view;
-  std::uint32_t const first = view.sequence->committed - view.behind + parameters.first;
-  sink.read(parameters.source,
-            std::uint64_t{parameters.count} * view.parts * part_elements_of(view) * kF32Bytes);
-  declare_table_reads(view, first, parameters.count, sink);
-  for_each_run(view, first, parameters.count, [&](std::uint32_t row, std::uint32_t rows) {
-    std::byte* const base = address_of(view, row);
-    for (std::uint32_t part = 0; part < view.parts; ++part) {
-      sink.write(base + part * view.part_stride, std::uint64_t{rows} * view.row_bytes);
-    }
+  if (parameters.row_sequences != nullptr) {
+    sink.read(parameters.row_sequences, parameters.count * sizeof(std::uint32_t));
+  }
+  for_each_part(parameters, [&](RowsOfOne const& rows) {
+    RowsView const& view = rows.view;
+    sink.read(rows.source,
+              std::uint64_t{rows.count} * view.parts * part_elements_of(view) * kF32Bytes);
+    declare_table_reads(view, rows.first, rows.count, sink);
+    for_each_run(view, rows.first, rows.count, [&](std::uint32_t row, std::uint32_t count) {
+      std::byte* const base = address_of(view, row);
+      for (std::uint32_t part = 0; part < view.parts; ++part) {
+        sink.write(base + part * view.part_stride, std::uint64_t{count} * view.row_bytes);
+      }
+    });
   });
 }
 
 void write_rows(void const* raw) noexcept {
-  auto const& parameters = *static_cast<WriteRowsParameters const*>(raw);
-  RowsView const& view = parameters.view;
-  float const* source = parameters.source;
-  std::uint32_t const part_elements = part_elements_of(view);
-  for_each_run(view,
-               view.sequence->committed - view.behind + parameters.first,
-               parameters.count,
-               [&](std::uint32_t row, std::uint32_t rows) {
-                 std::byte* base = address_of(view, row);
-                 for (std::uint32_t i = 0; i < rows; ++i, base += view.row_bytes) {
-                   for (std::uint32_t part = 0; part < view.parts;
-                        ++part, source += part_elements) {
-                     store_part(view.format, source, part_elements, base + part * view.part_stride);
-                   }
-                 }
-               });
+  for_each_part(*static_cast<WriteRowsParameters const*>(raw), [&](RowsOfOne const& rows) {
+    RowsView const& view = rows.view;
+    float const* source = rows.source;
+    std::uint32_t const part_elements = part_elements_of(view);
+    for_each_run(view, rows.first, rows.count, [&](std::uint32_t row, std::uint32_t count) {
+      std::byte* base = address_of(view, row);
+      for (std::uint32_t i = 0; i < count; ++i, base += view.row_bytes) {
+        for (std::uint32_t part = 0; part < view.parts; ++part, source += part_elements) {
+          store_part(view.format, source, part_elements, base + part * view.part_stride);
+        }
+      }
+    });
+  });
 }
 
 /// Pools that the indexer kernel completes: calls `pool(index)` in the order in which they are
@@ -146,8 +197,38 @@ void build_key(WriteIndexerParameters const& parameters, std::uint32_t index) no
   }
 }
 
-void declare_indexer_writes(void const* raw, AccessSink& sink) noexcept {
-  auto const& parameters = *static_cast<WriteIndexerParameters const*>(raw);
+/// Calls `run` with the parameters of one layer of one sequence each.
+template <typename Run>
+void for_each_part(WriteIndexerParameters const& parameters, Run run) noexcept {
+  std::uint64_t const row_elements = parameters.ring.row_bytes / kF32Bytes;
+  for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
+    WriteIndexerParameters one = parameters;
+    one.ring = layer_view(parameters.ring, layer);
+    one.keys = layer_view(parameters.keys, layer);
+    if (parameters.source != nullptr) {
+      one.source = parameters.source + std::uint64_t{layer} * parameters.count * row_elements;
+    }
+    if (parameters.row_sequences == nullptr) {
+      run(one);
+      continue;
+    }
+    for_each_sequence(parameters.row_sequences,
+                      parameters.count,
+                      [&](std::uint32_t sequence, std::uint32_t first, std::uint32_t count) {
+                        WriteIndexerParameters own = one;
+                        own.ring = sequence_view(one.ring, sequence);
+                        own.keys = sequence_view(one.keys, sequence);
+                        own.source = one.source + first * row_elements;
+                        own.first = first - own.ring.sequence->first_row;
+                        own.count = count;
+                        own.written = own.first + count;
+                        own.first_key = own.ring.sequence->committed / own.pool;
+                        run(own);
+                      });
+  }
+}
+
+void declare_part(WriteIndexerParameters const& parameters, AccessSink& sink) noexcept {
   RowsView const& ring = parameters.ring;
   std::uint32_t const first = ring.sequence->committed + parameters.first;
   declare_table_reads(ring, first, parameters.count, sink);
@@ -172,8 +253,15 @@ void declare_indexer_writes(void const* raw, AccessSink& sink) noexcept {
       });
 }
 
-void write_indexer(void const* raw) noexcept {
+void declare_indexer_writes(void const* raw, AccessSink& sink) noexcept {
   auto const& parameters = *static_cast<WriteIndexerParameters const*>(raw);
+  if (parameters.row_sequences != nullptr) {
+    sink.read(parameters.row_sequences, parameters.count * sizeof(std::uint32_t));
+  }
+  for_each_part(parameters, [&](WriteIndexerParameters const& part) { declare_part(part, sink); });
+}
+
+void write_part(WriteIndexerParameters const& parameters) noexcept {
   RowsView const& ring = parameters.ring;
   for_each_indexer_step(
       parameters,
@@ -185,6 +273,10 @@ void write_indexer(void const* raw) noexcept {
         }
       },
       [&](std::uint32_t index) { build_key(parameters, index); });
+}
+
+void write_indexer(void const* raw) noexcept {
+  for_each_part(*static_cast<WriteIndexerParameters const*>(raw), write_part);
 }
 
 }  // namespace

@@ -10,15 +10,37 @@ namespace {
 
 using device::kBlockThreads;
 
-[[nodiscard]] __device__ std::byte* address_of(RowsView const& view, std::uint32_t row) noexcept {
+/// Where a layer's rows of one sequence lie.
+struct Rows {
+  std::uint32_t const* table;
+  std::byte* pages;  // with the layer's place in a page
+};
+
+[[nodiscard]] __device__ std::byte* address_of(RowsView const& view,
+                                               Rows const& rows,
+                                               std::uint32_t row) noexcept {
   std::uint32_t const physical = view.ring_rows == 0 ? row : row % view.ring_rows;
   // Page sizes are powers of two but for odd tests, and a division is most of the arithmetic here.
   bool const is_power = (view.page_rows & (view.page_rows - 1)) == 0;
   std::uint32_t const entry = is_power ? physical >> (31 - __clz(static_cast<int>(view.page_rows)))
                                        : physical / view.page_rows;
-  std::uint64_t const page = view.table[entry];
-  return view.pages + page * view.page_bytes + view.layer_offset +
+  std::uint64_t const page = rows.table[entry];
+  return rows.pages + page * view.page_bytes +
          std::uint64_t{physical - entry * view.page_rows} * view.row_bytes;
+}
+
+/// The record of a sequence, counted from that of the view.
+[[nodiscard]] __device__ SequenceMirror const& record_of(RowsView const& view,
+                                                         std::uint32_t sequence) noexcept {
+  return *reinterpret_cast<SequenceMirror const*>(
+      reinterpret_cast<std::byte const*>(view.sequence) + sequence * view.record_bytes);
+}
+
+[[nodiscard]] __device__ Rows rows_of(RowsView const& view,
+                                      std::uint32_t sequence,
+                                      std::uint32_t layer) noexcept {
+  return {.table = view.table + std::uint64_t{sequence} * view.table_entries,
+          .pages = view.pages + view.layer_offset + layer * (view.parts * view.part_stride)};
 }
 
 /// How threads share rows of `units` pieces of work each: a block takes several short rows at a time,
@@ -118,40 +140,76 @@ class Piece {
   uint4 quads_[kCount < 4 ? 1 : kCount / 4];
 };
 
-/// Rows that a thread has under way at a time: enough to hide how far memory is.
-constexpr std::uint32_t kRowsAtOnce = 4;
+/// Rows or pieces that a thread has under way at a time: enough to hide how far memory is.
+constexpr std::uint32_t kAtOnce = 4;
+/// Pieces that a block has under way at a time.
+constexpr std::uint32_t kPiecesOfBlock = kAtOnce * kBlockThreads;
+
+/// Rows that a block takes at a time, of `units` pieces each: so many that few threads have none.
+[[nodiscard]] constexpr __host__ __device__ std::uint32_t rows_of_chunk(
+    std::uint32_t units) noexcept {
+  return units < kPiecesOfBlock ? kPiecesOfBlock / units : 1;
+}
+
+/// Where row `row` of the launch lies, counted over all layers; nullptr for padding.
+[[nodiscard]] __device__ std::byte* place_of(WriteRowsParameters const& parameters,
+                                             std::uint32_t row,
+                                             device::Bugs bugs) noexcept {
+  RowsView const& view = parameters.view;
+  std::uint32_t const layer = parameters.layers == 1 ? 0 : row / parameters.count;
+  row -= layer * parameters.count;
+  std::uint32_t sequence = 0;
+  std::uint32_t open = parameters.first + row;
+  if (parameters.row_sequences != nullptr) {
+    sequence = parameters.row_sequences[row];
+    if (sequence == 0) {
+      return nullptr;
+    }
+    open = row - record_of(view, sequence).first_row;
+  }
+  if (bugs.has(device::Bug::kWrongPage) && row + 1 == parameters.count) {
+    open = 0;
+  }
+  std::uint32_t const position = record_of(view, sequence).committed - view.behind + open;
+  return address_of(view, rows_of(view, sequence, layer), position);
+}
 
 template <Format kFormat, bool kWide>
 __global__ void __launch_bounds__(kBlockThreads)
     write_rows(__grid_constant__ Arguments<WriteRowsParameters> const arguments) {
   WriteRowsParameters const& parameters = arguments.parameters;
-  constexpr std::uint32_t kPiece = Piece<kFormat, kWide>::kCount;
   RowsView const& view = parameters.view;
-  std::uint32_t const first = view.sequence->committed - view.behind + parameters.first;
-  std::uint32_t const part_units = view.row_bytes / (element_bytes(kFormat) * kPiece);
+  using OnePiece = Piece<kFormat, kWide>;
+  constexpr std::uint32_t kPieceBytes = OnePiece::kCount * element_bytes(kFormat);
+  std::uint32_t const part_units = view.row_bytes / kPieceBytes;
   std::uint32_t const units = part_units * view.parts;
-  Share const share{units};
-  for (std::uint32_t unit = share.first_unit; unit < units; unit += share.unit_step) {
-    std::uint32_t const part = unit / part_units;
-    std::uint64_t const in_row = part * view.part_stride + std::uint64_t{unit - part * part_units} *
-                                                               kPiece * element_bytes(kFormat);
-    for (std::uint32_t row = share.first_row; row < parameters.count;
-         row += kRowsAtOnce * share.row_step) {
-      Piece<kFormat, kWide> pieces[kRowsAtOnce];
+  std::uint32_t const chunk = rows_of_chunk(units);
+  std::uint32_t const rows = parameters.layers * parameters.count;
+  for (std::uint32_t first = blockIdx.x * chunk; first < rows; first += gridDim.x * chunk) {
+    std::uint32_t const count = min(chunk, rows - first) * units;
+    float const* const source = parameters.source + std::uint64_t{first} * units * OnePiece::kCount;
+    for (std::uint32_t at = threadIdx.x; at < count; at += kPiecesOfBlock) {
+      OnePiece pieces[kAtOnce];
 #pragma unroll
-      for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) {
-        std::uint32_t const own = row + i * share.row_step;
-        if (own < parameters.count) {
-          pieces[i].load(parameters.source + (std::uint64_t{own} * units + unit) * kPiece);
+      for (std::uint32_t i = 0; i < kAtOnce; ++i) {
+        std::uint32_t const own = at + i * kBlockThreads;
+        if (own < count) {
+          pieces[i].load(source + std::uint64_t{own} * OnePiece::kCount);
         }
       }
 #pragma unroll
-      for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) {
-        std::uint32_t const own = row + i * share.row_step;
-        if (own < parameters.count) {
-          bool const is_late =
-              arguments.bugs.has(device::Bug::kWrongPage) && own + 1 == parameters.count;
-          pieces[i].store(address_of(view, is_late ? first : first + own) + in_row, arguments.bugs);
+      for (std::uint32_t i = 0; i < kAtOnce; ++i) {
+        std::uint32_t const own = at + i * kBlockThreads;
+        if (own < count) {
+          std::uint32_t const row = own / units;
+          std::uint32_t const unit = own - row * units;
+          std::uint32_t const part = unit / part_units;
+          std::byte* const place = place_of(parameters, first + row, arguments.bugs);
+          if (place != nullptr) {
+            pieces[i].store(place + part * view.part_stride +
+                                std::uint64_t{unit - part * part_units} * kPieceBytes,
+                            arguments.bugs);
+          }
         }
       }
     }
@@ -174,12 +232,13 @@ template <Format kFormat, bool kWide>
 int launch_rows(WriteRowsParameters const& parameters, CudaQueue const& queue) noexcept {
   std::uint32_t const units = parameters.view.parts * parameters.view.row_bytes /
                               (element_bytes(kFormat) * kElements<kFormat, kWide>);
-  std::uint32_t const rows = rows_of_block(units) * kRowsAtOnce;
+  std::uint64_t const rows = std::uint64_t{parameters.layers} * parameters.count;
+  std::uint32_t const chunk = rows_of_chunk(units);
   Arguments<WriteRowsParameters> arguments{parameters};
   return device::launch_blocks(
       write_rows<kFormat, kWide>,
       arguments,
-      {.blocks = device::blocks_for((parameters.count + rows - 1) / rows, queue.multiprocessors),
+      {.blocks = device::blocks_for((rows + chunk - 1) / chunk, queue.multiprocessors),
        .stream = queue.stream});
 }
 
@@ -225,15 +284,31 @@ struct Lanes {
 template <bool kWide>
 class IndexerThread {
  public:
+  /// Rows of one layer of one sequence, counted from those of the parameters' views.
+  struct Part {
+    std::uint32_t layer;
+    std::uint32_t sequence;
+    std::uint32_t first;  // open row
+    std::uint32_t count;
+    std::uint32_t written;
+    std::uint32_t first_key;
+    float const* source;
+  };
+
   __device__ IndexerThread(WriteIndexerParameters const& parameters,
+                           Part const& part,
                            std::uint32_t unit,
                            device::Bugs bugs) noexcept
       : parameters_{parameters},
+        ring_{rows_of(parameters.ring, part.sequence, part.layer)},
+        keys_{rows_of(parameters.keys, part.sequence, part.layer)},
+        source_{part.source},
         bugs_{bugs},
         element_{unit * Lanes<kWide>::kCount},
-        first_{parameters.ring.sequence->committed + parameters.first},
-        end_{first_ + parameters.count},
-        written_end_{parameters.ring.sequence->committed + parameters.written} {}
+        first_{record_of(parameters.ring, part.sequence).committed + part.first},
+        end_{first_ + part.count},
+        written_end_{first_ - part.first + part.written},
+        first_key_{part.first_key} {}
 
   [[nodiscard]] __device__ std::uint32_t first_pool() const noexcept {
     return first_ / parameters_.pool;
@@ -245,29 +320,28 @@ class IndexerThread {
   __device__ void run_pool(std::uint32_t pool) noexcept {
     constexpr std::uint32_t kCount = Lanes<kWide>::kCount;
     std::uint32_t const base = pool * parameters_.pool;
-    bool const has_key = base + parameters_.pool <= written_end_ && pool >= parameters_.first_key;
-    if (bugs_.has(device::Bug::kKeyAcrossLap) && pool == first_pool() &&
-        parameters_.source != nullptr) {
+    bool const has_key = base + parameters_.pool <= written_end_ && pool >= first_key_;
+    if (bugs_.has(device::Bug::kKeyAcrossLap) && pool == first_pool() && source_ != nullptr) {
       write_over_old_rows();
     }
     Lanes<kWide> sum{};
-    for (std::uint32_t first = 0; first < parameters_.pool; first += kRowsAtOnce) {
-      Lanes<kWide> values[kRowsAtOnce];
-      Lanes<kWide> gates[kRowsAtOnce];
+    for (std::uint32_t first = 0; first < parameters_.pool; first += kAtOnce) {
+      Lanes<kWide> values[kAtOnce];
+      Lanes<kWide> gates[kAtOnce];
 #pragma unroll
-      for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) {
+      for (std::uint32_t i = 0; i < kAtOnce; ++i) {
         std::uint32_t const position = base + first + i;
         if (first + i < parameters_.pool && (has_key || is_new(position))) {
           float const* const row =
               is_new(position)
                   ? source_row(position)
-                  : reinterpret_cast<float const*>(address_of(parameters_.ring, position));
+                  : reinterpret_cast<float const*>(address_of(parameters_.ring, ring_, position));
           values[i].load(row + element_);
           gates[i].load(row + parameters_.key_width + element_);
         }
       }
 #pragma unroll
-      for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) {
+      for (std::uint32_t i = 0; i < kAtOnce; ++i) {
         std::uint32_t const position = base + first + i;
         if (first + i >= parameters_.pool || !(has_key || is_new(position))) {
           continue;
@@ -286,9 +360,10 @@ class IndexerThread {
         key = key / static_cast<float>(parameters_.pool);
         key = key != key ? __uint_as_float(0x7fc00000U) : key;
       }
-      sum.store(address_of(parameters_.keys, pool) + std::uint64_t{element_} * sizeof(float));
+      sum.store(address_of(parameters_.keys, keys_, pool) +
+                std::uint64_t{element_} * sizeof(float));
     }
-    if (pool == first_pool() && parameters_.source != nullptr) {
+    if (pool == first_pool() && source_ != nullptr) {
       write_over_old_rows();
     }
   }
@@ -296,10 +371,10 @@ class IndexerThread {
  private:
   /// It comes from the source.
   [[nodiscard]] __device__ bool is_new(std::uint32_t position) const noexcept {
-    return parameters_.source != nullptr && position >= first_ && position < end_;
+    return source_ != nullptr && position >= first_ && position < end_;
   }
   [[nodiscard]] __device__ float const* source_row(std::uint32_t position) const noexcept {
-    return parameters_.source +
+    return source_ +
            std::uint64_t{position - first_} * (parameters_.ring.row_bytes / sizeof(float));
   }
   /// A later row of this launch takes its place.
@@ -314,7 +389,7 @@ class IndexerThread {
   __device__ void write_row(std::uint32_t position,
                             Lanes<kWide> const& value,
                             Lanes<kWide> const& gate) const noexcept {
-    auto* const row = reinterpret_cast<float*>(address_of(parameters_.ring, position));
+    auto* const row = reinterpret_cast<float*>(address_of(parameters_.ring, ring_, position));
     value.store(row + element_);
     gate.store(row + parameters_.key_width + element_);
   }
@@ -334,12 +409,96 @@ class IndexerThread {
   }
 
   WriteIndexerParameters const& parameters_;
+  Rows ring_;
+  Rows keys_;
+  float const* source_;  // of row `first_`
   device::Bugs bugs_;
   std::uint32_t element_;
   std::uint32_t first_;  // position of the first row
   std::uint32_t end_;
   std::uint32_t written_end_;
+  std::uint32_t first_key_;  // keys below are final
 };
+
+/// Pools of one sequence; tasks are numbered over all layers.
+template <bool kWide>
+__device__ void run_pools(Arguments<WriteIndexerParameters> const& arguments,
+                          std::uint32_t unit,
+                          Share const& share) noexcept {
+  WriteIndexerParameters const& parameters = arguments.parameters;
+  for (std::uint32_t layer = 0, before = 0; layer < parameters.layers; ++layer) {
+    float const* const source =
+        parameters.source == nullptr
+            ? nullptr
+            : parameters.source + std::uint64_t{layer} * parameters.count *
+                                      (parameters.ring.row_bytes / sizeof(float));
+    IndexerThread<kWide> thread{parameters,
+                                {.layer = layer,
+                                 .sequence = 0,
+                                 .first = parameters.first,
+                                 .count = parameters.count,
+                                 .written = parameters.written,
+                                 .first_key = parameters.first_key,
+                                 .source = source},
+                                unit,
+                                arguments.bugs};
+    std::uint32_t const pools = thread.pools();
+    std::uint32_t const skipped =
+        before <= share.first_row
+            ? 0
+            : (before - share.first_row + share.row_step - 1) / share.row_step;
+    for (std::uint64_t task = share.first_row + std::uint64_t{skipped} * share.row_step;
+         task < before + pools;
+         task += share.row_step) {
+      thread.run_pool(thread.first_pool() + static_cast<std::uint32_t>(task - before));
+    }
+    before += pools;
+  }
+}
+
+/// A row of a step runs its pool when it is the last one there. Tasks are as many rows as a pool has,
+/// so that every thread finds some that are.
+template <bool kWide>
+__device__ void run_step_rows(Arguments<WriteIndexerParameters> const& arguments,
+                              std::uint32_t unit,
+                              Share const& share) noexcept {
+  WriteIndexerParameters const& parameters = arguments.parameters;
+  std::uint32_t const row_elements = parameters.ring.row_bytes / sizeof(float);
+  std::uint32_t const groups = (parameters.count + parameters.pool - 1) / parameters.pool;
+  for (std::uint64_t task = share.first_row; task < std::uint64_t{groups} * parameters.layers;
+       task += share.row_step) {
+    auto const layer = static_cast<std::uint32_t>(task) / groups;
+    std::uint32_t const first =
+        (static_cast<std::uint32_t>(task) - layer * groups) * parameters.pool;
+    std::uint32_t const end = min(first + parameters.pool, parameters.count);
+    for (std::uint32_t row = first; row < end; ++row) {
+      std::uint32_t const sequence = parameters.row_sequences[row];
+      if (sequence == 0) {
+        continue;
+      }
+      SequenceMirror const& record = record_of(parameters.ring, sequence);
+      std::uint32_t const open = row - record.first_row;
+      std::uint32_t const position = record.committed + open;
+      if ((position + 1) % parameters.pool != 0 && open + 1 != record.open) {
+        continue;
+      }
+      float const* const source =
+          parameters.source +
+          (std::uint64_t{layer} * parameters.count + record.first_row) * row_elements;
+      IndexerThread<kWide> thread{parameters,
+                                  {.layer = layer,
+                                   .sequence = sequence,
+                                   .first = 0,
+                                   .count = record.open,
+                                   .written = record.open,
+                                   .first_key = record.committed / parameters.pool,
+                                   .source = source},
+                                  unit,
+                                  arguments.bugs};
+      thread.run_pool(position / parameters.pool);
+    }
+  }
+}
 
 template <bool kWide>
 __global__ void __launch_bounds__(kBlockThreads)
@@ -347,17 +506,20 @@ __global__ void __launch_bounds__(kBlockThreads)
   WriteIndexerParameters const& parameters = arguments.parameters;
   std::uint32_t const units = parameters.key_width / Lanes<kWide>::kCount;
   Share const share{units};
-  for (std::uint32_t unit = share.first_unit; unit < units; unit += share.unit_step) {
-    IndexerThread<kWide> thread{parameters, unit, arguments.bugs};
-    for (std::uint32_t pool = share.first_row; pool < thread.pools(); pool += share.row_step) {
-      thread.run_pool(thread.first_pool() + pool);
+  for (std::uint32_t unit = share.first_unit; unit < units && share.first_row != UINT32_MAX;
+       unit += share.unit_step) {
+    if (parameters.row_sequences == nullptr) {
+      run_pools<kWide>(arguments, unit, share);
+    } else {
+      run_step_rows<kWide>(arguments, unit, share);
     }
   }
 }
 
 template <bool kWide>
 int launch_indexer(WriteIndexerParameters const& parameters, CudaQueue const& queue) noexcept {
-  std::uint32_t const pools = parameters.count / parameters.pool + 2;  // at most
+  std::uint64_t const pools =  // at most
+      std::uint64_t{parameters.layers} * (parameters.count / parameters.pool + 2);
   std::uint32_t const rows = rows_of_block(parameters.key_width / Lanes<kWide>::kCount);
   Arguments<WriteIndexerParameters> arguments{parameters};
   return device::launch_blocks(

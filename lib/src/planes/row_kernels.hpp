@@ -10,28 +10,47 @@
 
 namespace holdfast::internal::planes {
 
-/// Writes open rows [first, first + count) of one layer. Everything but `source` is at a fixed
-/// address.
+/// Writes open rows [first, first + count) of one sequence, or with `row_sequences` all rows of a step,
+/// in `layers` layers of a class. Everything but `source` is at a fixed address.
 struct WriteRowsParameters {
-  RowsView view;
-  float const* source;  // [count, parts, elements of a part], device memory
-  std::uint32_t first;  // open row, 0-based
+  RowsView view;        // of the first layer; of a step that of sequence 0
+  float const* source;  // [layers, count, parts, elements of a part], device memory
+  std::uint32_t first;  // open row, 0-based; 0 for a step
   std::uint32_t count;
+  std::uint32_t layers = 1;
+  std::uint32_t const* row_sequences = nullptr;  // device [count], 0 for padding
 };
 
 /// Writes open indexer rows into the ring and builds every pool key whose rows are then all
-/// written. A key is built as soon as its last row is there, before a longer append laps it.
+/// written. A key is built as soon as its last row is there, before a longer append laps it. With
+/// `row_sequences` these are all rows of a step, and `first`, `written` and `first_key` follow from the
+/// sequences' records.
 struct WriteIndexerParameters {
   RowsView ring;
   RowsView keys;
-  float const* source;  // [count, index_width], device memory; nullptr: the rows are there already
+  float const* source;  // [layers, count, index_width], device memory; nullptr: the rows are there
   std::uint32_t first;  // open row, 0-based
   std::uint32_t count;
   std::uint32_t written;  // open rows [0, written) are there once these are
   std::uint32_t pool;
   std::uint32_t key_width;
   std::uint32_t first_key;  // keys below are final
+  std::uint32_t layers = 1;
+  std::uint32_t const* row_sequences = nullptr;  // device [count], 0 for padding
 };
+
+/// The view of the same rows in a later layer of the class.
+[[nodiscard]] constexpr RowsView layer_view(RowsView view, std::uint32_t layers) noexcept {
+  view.layer_offset += layers * (view.parts * view.part_stride);
+  return view;
+}
+/// The view of the same layer in another sequence, by the difference of indices from the view's own.
+[[nodiscard]] inline RowsView sequence_view(RowsView view, std::uint32_t sequence) noexcept {
+  view.table += std::uint64_t{sequence} * view.table_entries;
+  view.sequence = reinterpret_cast<SequenceMirror const*>(
+      reinterpret_cast<std::byte const*>(view.sequence) + sequence * view.record_bytes);
+  return view;
+}
 
 extern Kernel const kWriteRowsKernel;
 extern Kernel const kWriteIndexerKernel;

@@ -77,6 +77,7 @@ void update_mirror(StepParameters const& parameters, MirrorUpdate const& update)
   record.open = update.open;
   record.generation = update.generation;
   record.read_slot = update.read_slot;
+  record.first_row = update.first_row;
   for (std::uint32_t column = 0; column < update.write_count; ++column) {
     record.write_slot[column] = parameters.columns[update.first_column + column];
   }

@@ -181,6 +181,10 @@ __device__ void update_records(Head const& head, Lists const& lists) noexcept {
     }
     record.open = update.open;
     record.generation = update.generation;
+    record.first_row = update.first_row;
+    if (head.bugs.has(device::Bug::kSlotStale)) {
+      continue;
+    }
     record.read_slot = update.read_slot;
     for (std::uint32_t column = 0; column < update.write_count; ++column) {
       record.write_slot[column] = lists.column(update.first_column + column);

@@ -51,6 +51,7 @@ struct MirrorUpdate {
   std::uint32_t open;
   std::uint32_t generation;
   std::uint32_t read_slot;
+  std::uint32_t first_row;
   std::uint32_t first_column;  // of its write slots, in StepParameters::columns
   std::uint32_t write_count;
 };

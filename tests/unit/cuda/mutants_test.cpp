@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: the tests of order can fail. Method: the seeded bugs that break order, each with its scenario.
+// Goal: the tests of order and of graphs can fail. Method: the seeded bugs that break them, each with its
+// scenario.
+#include "tests/unit/cuda/graph_scenario.hpp"
 #include "tests/unit/cuda/order_scenarios.hpp"
 
 extern "C" bool holdfast_select_mutant(char const* name);
@@ -28,6 +30,18 @@ TEST_F(CudaOrderMutants, AreKilled) {
     EXPECT_FALSE((scenario.*known.holds)()) << known.mutant << " survives";
     ASSERT_TRUE(holdfast_select_mutant("none"));
   }
+}
+
+class CudaGraphMutants : public CudaGraphTest {
+ protected:
+  void TearDown() override { holdfast_select_mutant("none"); }
+};
+
+TEST_F(CudaGraphMutants, AreKilled) {
+  ASSERT_TRUE(holdfast_select_mutant("cuda_slot_stale"));
+  EXPECT_FALSE(GraphScenario{*device_}.replays_follow_the_sequences(50)) << "survives";
+  ASSERT_TRUE(holdfast_select_mutant("cuda_foreign_graph"));
+  EXPECT_FALSE(GraphScenario{*device_}.other_shapes_are_refused()) << "survives";
 }
 
 }  // namespace

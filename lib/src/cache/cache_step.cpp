@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public handle of a step: a thin owner of its id over the core.
+#include <holdfast/cache.hpp>
+
+#include "cache/core.hpp"
+#include "cache/core_errors.hpp"
+
+namespace holdfast {
+
+using internal::cache::stale;
+
+Step::~Step() {
+  static_cast<void>(drop());
+}
+
+Step& Step::operator=(Step&& other) noexcept {
+  if (this != &other) {
+    static_cast<void>(drop());
+    swap(other);
+  }
+  return *this;
+}
+
+Status Step::write(std::uint32_t item,
+                   PlaneKind plane,
+                   std::uint32_t layer,
+                   float const* source,
+                   std::uint32_t first,
+                   std::uint32_t count,
+                   Stream stream,
+                   std::uint32_t rank) noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->write_rows(known->id,
+                           ticket,
+                           {.view = {}, .source = source, .first = first, .count = count},
+                           plane,
+                           layer,
+                           rank,
+                           stream);
+}
+
+Status Step::write_all(PlaneKind plane,
+                       std::uint32_t layer,
+                       std::uint32_t layers,
+                       float const* source,
+                       Stream stream,
+                       std::uint32_t rank) noexcept {
+  return core_ == nullptr ? Status{stale("step")}
+                          : core_->write_step(id_, plane, layer, layers, source, rank, stream);
+}
+
+Result<GraphSignature> Step::signature() const noexcept {
+  return core_ == nullptr ? Result<GraphSignature>{stale("step")} : core_->signature(id_);
+}
+
+Status Step::replay(GraphSignature const& signature, Stream stream) noexcept {
+  return core_ == nullptr ? Status{stale("step")} : core_->replay(id_, signature, stream);
+}
+
+Result<RowsView> Step::rows(std::uint32_t item,
+                            PlaneKind plane,
+                            std::uint32_t layer,
+                            std::uint32_t written,
+                            std::uint32_t rank) noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->rows_view(known->id, ticket, plane, layer, written, rank);
+}
+
+Result<OpenRange> Step::range(std::uint32_t item,
+                              PlaneKind plane,
+                              std::uint32_t layer) const noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->range(known->id, ticket, plane, layer);
+}
+
+Result<StateView> Step::state(std::uint32_t item,
+                              std::uint32_t layer,
+                              std::uint32_t written,
+                              std::uint32_t rank) noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->state_view(known->id, ticket, layer, written, rank);
+}
+
+Result<HeldView> Step::held(std::uint32_t item,
+                            std::uint32_t layer,
+                            std::uint32_t written,
+                            std::uint32_t rank) noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->held_view(known->id, ticket, layer, written, rank);
+}
+
+Result<StashView> Step::stash(std::uint32_t item,
+                              std::uint32_t layer,
+                              std::uint32_t written,
+                              std::uint32_t rank) noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return core_->stash_view(known->id, ticket, layer, written, rank);
+}
+
+Result<bool> Step::drop_is_exact(std::uint32_t item) const noexcept {
+  if (core_ == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core_->step_item(id_, item, &ticket);
+  return known ? core_->drop_is_exact(known->id, ticket) : Result<bool>{known.error()};
+}
+
+Result<std::uint32_t const*> Step::row_sequences(std::uint32_t device) const noexcept {
+  return core_ == nullptr ? Result<std::uint32_t const*>{stale("step")}
+                          : core_->row_sequences(id_, device);
+}
+
+Status Step::finish(std::span<std::uint32_t const> keep,
+                    std::span<Accepted> accepted,
+                    Stream stream) noexcept {
+  return core_ == nullptr ? stale("step") : core_->finish_step(id_, keep, accepted, stream);
+}
+
+Status Step::drop(Stream stream) noexcept {
+  return core_ == nullptr ? stale("step") : core_->drop_step(id_, stream);
+}
+
+}  // namespace holdfast

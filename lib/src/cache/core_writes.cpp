@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes: rows of one handle, rows of a whole step, and what a captured graph is bound to.
+#include <algorithm>
+
+#include "base/mutants.hpp"
+#include "base/sometimes.hpp"
+#include "cache/core.hpp"
+#include "cache/core_errors.hpp"
+
+namespace holdfast::internal::cache {
+
+RowsView Core::make_view(std::uint32_t index,
+                         std::uint32_t plane,
+                         std::uint32_t layer_index,
+                         std::uint32_t rank) const noexcept {
+  storage::ClassPlan const& known = plan_.classes[plane];
+  if (HOLDFAST_MUTANT(kRankViewOfFirst)) {
+    rank = 0;
+  }
+  return std::visit(
+      [&](auto const& held) {
+        return RowsView{
+            .pages = at_rank(held.arena().base(), plane, rank),
+            .table = at_rank(held.device_table(index), plane, rank),
+            .sequence = mirror(index, device_of(plane, rank)),
+            .page_bytes = known.page_bytes,
+            .layer_offset = std::uint64_t{layer_index} * known.parts * known.strip_bytes,
+            .part_stride = known.strip_bytes,
+            .row_bytes = known.row_bytes,
+            .parts = known.parts,
+            .page_rows = known.page_rows,
+            .ring_rows = known.ring_rows,
+            .format = known.format,
+            .behind = sequences_[index].position - open_range(index, plane).first,
+            .table_entries = known.entries,
+            .record_bytes = plan_.mirror_bytes};
+      },
+      planes_[plane]);
+}
+
+Status Core::write_rows(HandleId id,
+                        std::uint64_t ticket,
+                        planes::WriteRowsParameters rows,
+                        PlaneKind kind,
+                        std::uint32_t layer,
+                        std::uint32_t rank,
+                        Stream stream) noexcept {
+  HOLDFAST_TRY(check_open(id, ticket));
+  HOLDFAST_TRY(check_rank(rank));
+  SequenceRecord& record = sequences_[id.index];
+  std::uint32_t layer_index = 0;
+  std::uint32_t plane = 0;
+  storage::ClassPlan const* const known = plan_.find(kind, layer, &layer_index, &plane);
+  if (known == nullptr) {
+    return invalid("plane", "the layer has no plane of this kind", layer);
+  }
+  if (known->page_rows == 0 || known->derived) {
+    return invalid(
+        "plane", "has no rows to write: states go through state() and held(), pool keys are built");
+  }
+  std::uint32_t& written = written_[cell(id.index, plane, layer_index, rank)];
+  if (record.open == OpenKind::kAppend) {
+    rows.first = written;  // in order, each once
+  }
+  if (rows.first > written) {
+    return invalid("first", "rows below it are not written yet", rows.first, written);
+  }
+  std::uint32_t const open = open_range(id.index, plane).count;
+  if (rows.count > open - rows.first) {
+    return invalid("count", "goes past the open rows", std::int64_t{rows.first} + rows.count, open);
+  }
+  if (rows.count == 0) {
+    return {};
+  }
+  if (rows.source == nullptr) {
+    return invalid("source", "must not be null");
+  }
+  HOLDFAST_TRY(enter(record, stream));
+  written = std::max(written, rows.first + rows.count);
+  Status launched;
+  if (known->rule == PlaneRule::kRing) {
+    launched = launch_indexer(id.index, rows, plane, layer_index, rank, stream);
+  } else {
+    rows.view = make_view(id.index, plane, layer_index, rank);
+    launched = devices_[device_of(plane, rank)]->launch(planes::kWriteRowsKernel, &rows, stream);
+  }
+  if (!launched && !HOLDFAST_MUTANT(kWriteNotTainted)) {
+    record.tainted = true;
+  }
+  return launched;
+}
+
+Status Core::launch_indexer(std::uint32_t index,
+                            planes::WriteRowsParameters const& rows,
+                            std::uint32_t ring_plane,
+                            std::uint32_t ring_index,
+                            std::uint32_t rank,
+                            Stream stream) noexcept {
+  SequenceRecord& record = sequences_[index];
+  storage::ClassPlan const& ring = plan_.classes[ring_plane];
+  std::uint32_t key_index = 0;
+  std::uint32_t key_plane = 0;
+  storage::ClassPlan const* const keys =
+      plan_.find_derived(plan_.layers_of(ring)[ring_index], &key_index, &key_plane);
+  HOLDFAST_ASSERT(keys != nullptr);
+  // Keys built from a view at the end of a handle cover the kept rows only.
+  std::uint32_t const written =
+      rows.source == nullptr ? rows.count : written_[cell(index, ring_plane, ring_index, rank)];
+  planes::WriteIndexerParameters parameters{.ring = make_view(index, ring_plane, ring_index, rank),
+                                            .keys = make_view(index, key_plane, key_index, rank),
+                                            .source = rows.source,
+                                            .first = rows.first,
+                                            .count = rows.count,
+                                            .written = written,
+                                            .pool = keys->pool,
+                                            .key_width = keys->key_width,
+                                            .first_key = record.position / keys->pool};
+  if (HOLDFAST_MUTANT(kKeyOverRejectedKept)) {
+    parameters.first_key = std::max(parameters.first_key, record.keys_built);
+    record.keys_built = std::max(record.keys_built, (record.position + written) / keys->pool);
+  }
+  return devices_[device_of(ring_plane, rank)]->launch(
+      planes::kWriteIndexerKernel, &parameters, stream);
+}
+
+Status Core::build_viewed_keys(std::uint32_t index, std::uint32_t keep, Stream stream) noexcept {
+  for (std::uint32_t plane = 0; keep != 0 && plane < plan_.class_count; ++plane) {
+    storage::ClassPlan const& known = plan_.classes[plane];
+    std::uint32_t const layers = known.rule == PlaneRule::kRing ? known.layer_count : 0;
+    for (std::uint32_t i = 0; i < plan_.ranks * layers; ++i) {
+      std::uint32_t const layer = i / plan_.ranks;
+      std::uint32_t const rank = i % plan_.ranks;
+      if (viewed_[cell(index, plane, layer, rank)] != 0) {
+        HOLDFAST_SOMETIMES(kViewedKeysBuilt, true);
+        planes::WriteRowsParameters const rows{
+            .view = {}, .source = nullptr, .first = 0, .count = keep};
+        HOLDFAST_TRY(launch_indexer(index, rows, plane, layer, rank, stream));
+      }
+    }
+  }
+  return {};
+}
+
+/// Whether a whole step may be written at once: every item is there, and the device still has the
+/// step's map of rows.
+Status Core::check_whole_step(HandleId step) const noexcept {
+  HOLDFAST_TRY(check_step(step));
+  StepRecord const& record = steps_[step.index];
+  if (record.ticket != map_ticket_) {
+    return invalid("step", "another one was begun since; write its items one by one");
+  }
+  for (std::uint32_t i = 0; i < record.items; ++i) {
+    HandleId const id = items_of(step)[i].id;
+    Status const open = id.index == 0 ? Status{} : check_open(id, record.ticket);
+    if (!open) {
+      Error error = open.error();
+      error.item = static_cast<std::int32_t>(i);
+      return error;
+    }
+  }
+  return {};
+}
+
+/// Whether all rows of all items may be written in `layers` layers of a class, each for the first time
+/// in an append.
+Status Core::check_unwritten(HandleId step,
+                             std::uint32_t plane,
+                             std::uint32_t first_layer,
+                             std::uint32_t layers,
+                             std::uint32_t rank) const noexcept {
+  for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
+    ItemRequest const& item = items_of(step)[i];
+    for (std::uint32_t layer = 0; item.kind == OpenKind::kAppend && layer < layers; ++layer) {
+      std::uint32_t const written = written_[cell(item.id.index, plane, first_layer + layer, rank)];
+      if (written != 0) {
+        Error error = invalid("item", "has rows of this append written already", written, 0);
+        error.item = static_cast<std::int32_t>(i);
+        return error;
+      }
+    }
+  }
+  return {};
+}
+
+/// Enters the calls on all items, and that on the map of rows.
+Status Core::enter_step(HandleId step, Stream stream) noexcept {
+  HOLDFAST_TRY(fences_.enter(stream));
+  HOLDFAST_TRY(fences_.wait_for(row_map_));
+  for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
+    if (std::uint32_t const index = items_of(step)[i].id.index; index != 0) {
+      HOLDFAST_TRY(enter(sequences_[index], stream));
+    }
+  }
+  row_map_ = fences_.here();
+  return {};
+}
+
+Status Core::write_step(HandleId step,
+                        PlaneKind kind,
+                        std::uint32_t layer,
+                        std::uint32_t layers,
+                        float const* source,
+                        std::uint32_t rank,
+                        Stream stream) noexcept {
+  HOLDFAST_TRY(check_whole_step(step));
+  HOLDFAST_TRY(check_rank(rank));
+  std::uint32_t first_layer = 0;
+  std::uint32_t plane = 0;
+  storage::ClassPlan const* const known = plan_.find(kind, layer, &first_layer, &plane);
+  if (known == nullptr || known->page_rows == 0 || known->derived) {
+    return invalid("plane", "the layer has no rows of this kind to write", layer);
+  }
+  if (known->rule == PlaneRule::kDraft) {
+    return invalid("plane", "lags by another number of rows in each sequence");
+  }
+  if (layers == 0 || layers > known->layer_count - first_layer) {
+    return invalid("layers",
+                   "are not as many as its class has from this one on",
+                   layers,
+                   known->layer_count - first_layer);
+  }
+  if (source == nullptr) {
+    return invalid("source", "must not be null");
+  }
+  HOLDFAST_TRY(check_unwritten(step, plane, first_layer, layers, rank));
+  HOLDFAST_TRY(enter_step(step, stream));
+  std::uint32_t rows = 0;
+  for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
+    ItemRequest const& item = items_of(step)[i];
+    rows += item.rows;
+    for (std::uint32_t at = 0; item.id.index != 0 && at < layers; ++at) {
+      written_[cell(item.id.index, plane, first_layer + at, rank)] = item.rows;
+    }
+  }
+  if (rows == 0) {
+    return {};
+  }
+  planes::WriteRowsParameters const parameters{
+      .view = make_view(0, plane, first_layer, rank),
+      .source = source,
+      .first = 0,
+      .count = rows,
+      .layers = layers,
+      .row_sequences = work_.of(known->stage).row_sequences(rank)};
+  Status const launched =
+      known->rule == PlaneRule::kRing
+          ? launch_step_indexer(parameters, plane, first_layer, rank, stream)
+          : devices_[device_of(plane, rank)]->launch(planes::kWriteRowsKernel, &parameters, stream);
+  for (std::uint32_t i = 0; !launched && i < steps_[step.index].items; ++i) {
+    sequences_[items_of(step)[i].id.index].tainted =
+        items_of(step)[i].id.index != 0 && !HOLDFAST_MUTANT(kWriteNotTainted);
+  }
+  return launched;
+}
+
+Status Core::launch_step_indexer(planes::WriteRowsParameters const& rows,
+                                 std::uint32_t ring_plane,
+                                 std::uint32_t first_layer,
+                                 std::uint32_t rank,
+                                 Stream stream) noexcept {
+  storage::ClassPlan const& ring = plan_.classes[ring_plane];
+  auto const ring_layers = plan_.layers_of(ring);
+  struct Keys {
+    storage::ClassPlan const* known = nullptr;
+    std::uint32_t index = 0;
+    std::uint32_t plane = 0;
+  };
+  auto const keys_of = [&](std::uint32_t layer) {
+    Keys keys;
+    keys.known = plan_.find_derived(ring_layers[first_layer + layer], &keys.index, &keys.plane);
+    HOLDFAST_ASSERT(keys.known != nullptr);
+    return keys;
+  };
+  // Rings are told apart by their size, keys are not: one class of keys may serve several of rings.
+  for (std::uint32_t done = 0, end = 0; done < rows.layers; done = end) {
+    Keys const keys = keys_of(done);
+    for (++end; end < rows.layers; ++end) {
+      Keys const next = keys_of(end);
+      if (next.plane != keys.plane || next.index != keys.index + end - done) {
+        break;
+      }
+    }
+    planes::WriteIndexerParameters const parameters{
+        .ring = make_view(0, ring_plane, first_layer + done, rank),
+        .keys = make_view(0, keys.plane, keys.index, rank),
+        .source = rows.source + std::uint64_t{done} * rows.count * (ring.row_bytes / sizeof(float)),
+        .first = 0,
+        .count = rows.count,
+        .written = rows.count,
+        .pool = keys.known->pool,
+        .key_width = keys.known->key_width,
+        .first_key = 0,
+        .layers = end - done,
+        .row_sequences = rows.row_sequences};
+    HOLDFAST_TRY(devices_[device_of(ring_plane, rank)]->launch(
+        planes::kWriteIndexerKernel, &parameters, stream));
+  }
+  return {};
+}
+
+GraphSignature Core::shape_of(HandleId step) const noexcept {
+  GraphSignature signature{.cache = number_, .items = steps_[step.index].items};
+  auto const mix = [&](std::uint64_t value) {
+    constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;
+    signature.items = (signature.items ^ value) * kOdd;
+    signature.items ^= signature.items >> 29U;
+  };
+  for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
+    ItemRequest const& item = items_of(step)[i];
+    mix(static_cast<std::uint64_t>(item.kind));
+    mix(static_cast<std::uint64_t>(item.mode));
+    mix(item.rows);
+    signature.rows += item.rows;
+  }
+  return signature;
+}
+
+Result<GraphSignature> Core::signature(HandleId step) const noexcept {
+  HOLDFAST_TRY(check_whole_step(step));
+  GraphSignature signature = shape_of(step);
+  for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
+    ItemRequest const& item = items_of(step)[i];
+    if (item.id.index == 0) {
+      continue;
+    }
+    if (Status const written = check_written(item.id.index, item.rows); !written) {
+      Error error = written.error();
+      error.item = static_cast<std::int32_t>(i);
+      return error;
+    }
+    for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
+      for (std::uint32_t at = 0; at < plan_.ranks * plan_.classes[plane].layer_count; ++at) {
+        bool const viewed =
+            viewed_[cell(item.id.index, plane, at / plan_.ranks, at % plan_.ranks)] != 0;
+        signature.viewed |= viewed ? 1U << plane : 0U;
+      }
+    }
+  }
+  return signature;
+}
+
+Status Core::replay(HandleId step, GraphSignature const& signature, Stream stream) noexcept {
+  HOLDFAST_TRY(check_whole_step(step));
+  GraphSignature const own = shape_of(step);
+  if ((own.cache != signature.cache || own.items != signature.items ||
+       own.rows != signature.rows) &&
+      !HOLDFAST_MUTANT(kCudaForeignGraph)) {
+    return own.cache != signature.cache
+               ? invalid("signature", "is of another cache: capture the graph anew")
+               : invalid("signature",
+                         "is of a step of other items: capture the graph anew",
+                         signature.rows,
+                         own.rows);
+  }
+  for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
+    storage::ClassPlan const& known = plan_.classes[plane];
+    for (std::uint32_t rank = 0; rank < plan_.ranks && known.page_rows != 0; ++rank) {
+      HOLDFAST_TRY(check_unwritten(step, plane, 0, known.layer_count, rank));
+    }
+  }
+  HOLDFAST_TRY(enter_step(step, stream));
+  for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
+    ItemRequest const& item = items_of(step)[i];
+    for (std::uint32_t plane = 0; item.id.index != 0 && plane < plan_.class_count; ++plane) {
+      storage::ClassPlan const& known = plan_.classes[plane];
+      for (std::uint32_t at = 0;
+           known.rule != PlaneRule::kDraft && at < plan_.ranks * known.layer_count;
+           ++at) {
+        std::uint64_t const place = cell(item.id.index, plane, at / plan_.ranks, at % plan_.ranks);
+        written_[place] = item.rows;
+        viewed_[place] = (signature.viewed >> plane & 1U) != 0 ? 1 : viewed_[place];
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace holdfast::internal::cache
