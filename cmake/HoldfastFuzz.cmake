@@ -1,8 +1,13 @@
-# holdfast_fuzz_target(NAME SRCS...): the program NAME, and NAME-mutants over the mutant build of the
+# holdfast_fuzz_target(NAME [LIKE OTHER] SRCS...): the program NAME, with the dictionary and options of
+# OTHER, and NAME-mutants over the mutant build of the
 # library. With HOLDFAST_FUZZ libFuzzer drives them; otherwise they run inputs again, and a test runs
 # them over their seeds.
 function(holdfast_fuzz_target NAME)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SRCS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "LIKE" "SRCS")
+  set(model ${NAME})
+  if(ARG_LIKE)
+    set(model ${ARG_LIKE})
+  endif()
   set(srcs ${ARG_SRCS} ${HOLDFAST_TARGET_SOURCES})
   if(NOT HOLDFAST_FUZZ)
     list(APPEND srcs ${HOLDFAST_TARGET_MAIN})
@@ -17,7 +22,7 @@ function(holdfast_fuzz_target NAME)
       # Beside the program, where fleets look for them.
       foreach(ending dict options)
         add_custom_command(TARGET ${program} POST_BUILD
-          COMMAND "${CMAKE_COMMAND}" -E copy "${CMAKE_CURRENT_SOURCE_DIR}/${NAME}.${ending}"
+          COMMAND "${CMAKE_COMMAND}" -E copy "${CMAKE_CURRENT_SOURCE_DIR}/${model}.${ending}"
             "$<TARGET_FILE_DIR:${program}>/$<TARGET_FILE_BASE_NAME:${program}>.${ending}"
           VERBATIM)
       endforeach()

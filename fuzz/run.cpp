@@ -10,6 +10,8 @@
 #include <optional>
 #include <thread>
 
+#include "fuzz/flight_recorder.hpp"
+
 namespace holdfast::fuzz {
 namespace {
 
@@ -41,6 +43,7 @@ struct Shared {
   std::uint64_t programs;
   Clock::time_point start = Clock::now();
   std::atomic<std::uint64_t> next{0};
+  std::atomic<std::uint32_t> next_thread{0};
   std::atomic<std::uint64_t> first_failed{kNone};
   std::atomic<bool> is_broken{false};
   std::mutex mutex;
@@ -66,18 +69,6 @@ void merge(Shared& shared, Counts& counts, std::uint64_t& digest) {
     shared.next_progress = now + 0.5;
     shared.plan.on_progress(shared.counts, now);
   }
-}
-
-/// What a failed program says of itself.
-FailedProgram failed_program(model::Geometry const& geometry,
-                             Failure const& failure,
-                             std::vector<model::AnyOp> const& ops,
-                             model::DeviceChoice const& device) {
-  FailedProgram failed{.geometry = model::label(geometry), .failure = failure};
-  failed.trace.geometry = model::geometry_reference(geometry);
-  failed.trace.device = model::text_of(device);
-  failed.trace.ops = ops;
-  return failed;
 }
 
 /// On CUDA devices the first failure in time stands: when it ended the devices' context, nothing runs
@@ -116,6 +107,22 @@ void work(Shared& shared) {
       coverage.note(transition, references[program.setting], runner->runner(program).ops());
     };
   }
+  std::optional<FlightRecorder> flight;
+  bool has_begun = false;
+  if (!shared.plan.flights.empty()) {
+    flight.emplace(shared.plan.flights + "." + std::to_string(shared.next_thread.fetch_add(1)));
+    options.on_begin = [&](model::AnyOp const& op) {
+      if (!has_begun) {
+        flight->start(
+            {.geometry = model::geometry_reference(shared.swarm.settings()[program.setting]),
+             .device = model::text_of({.is_simulated = shared.plan.simulated,
+                                       .is_cuda = shared.plan.cuda,
+                                       .seed = program.seed})});
+        has_begun = true;
+      }
+      flight->note(op);
+    };
+  }
   runner.emplace(shared.swarm, std::move(options));
   constexpr std::uint32_t kMergeEvery = 64;  // programs between two looks at the clock
   Counts counts;
@@ -128,6 +135,7 @@ void work(Shared& shared) {
       break;
     }
     program = shared.swarm.program(index);
+    has_begun = false;
     ProgramResult const result = runner->run(program);
     counts.add(result.counts);
     digest += model::mix(index, result.digest);
@@ -180,6 +188,17 @@ FailedProgram report_failed(RunPlan const& plan, Swarm const& swarm, std::uint64
 }
 
 }  // namespace
+
+FailedProgram failed_program(model::Geometry const& geometry,
+                             Failure const& failure,
+                             std::vector<model::AnyOp> const& ops,
+                             model::DeviceChoice const& device) {
+  FailedProgram failed{.geometry = model::label(geometry), .failure = failure};
+  failed.trace.geometry = model::geometry_reference(geometry);
+  failed.trace.device = model::text_of(device);
+  failed.trace.ops = ops;
+  return failed;
+}
 
 RunResult run_many(RunPlan const& plan) {
   Swarm const swarm{plan.geometries, plan.seed, plan.flavor};

@@ -31,6 +31,9 @@ struct RunPlan {
   bool compare = true;
   /// Called about every half second from one of the threads, with what is done so far.
   std::function<void(Counts const& counts, double seconds)> on_progress;
+  /// Each thread keeps its program in a file of this name and its number, each operation before it
+  /// runs, until the run ends; empty: none does.
+  std::string flights;
   model::Coverage* coverage = nullptr;  ///< what all programs saw is added to it
   /// Asked between programs; true ends the run early.
   std::function<bool()> should_stop;
@@ -55,6 +58,12 @@ struct RunResult {
 };
 
 [[nodiscard]] RunResult run_many(RunPlan const& plan);
+
+/// What a failed program says of itself, without running it again.
+[[nodiscard]] FailedProgram failed_program(model::Geometry const& geometry,
+                                           Failure const& failure,
+                                           std::vector<model::AnyOp> const& ops,
+                                           model::DeviceChoice const& device);
 
 /// Operations of the least prefix of programs that holds program `index`.
 [[nodiscard]] std::uint64_t operations_through(std::uint64_t seed, std::uint64_t index);

@@ -16,7 +16,11 @@ namespace holdfast::fuzz {
 namespace {
 
 GeometryShelf& shelf() {
-  static auto& known = *new GeometryShelf{{.device = kind_of_devices(), .on_transition = light}};
+  static auto& known = *[] {
+    RunnerOptions options{.device = kind_of_devices(), .on_transition = light};
+    keep_flights(options);
+    return new GeometryShelf{std::move(options)};
+  }();
   return known;
 }
 

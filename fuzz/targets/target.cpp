@@ -12,20 +12,31 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <holdfast/cuda.hpp>
 #include <new>
 #include <string_view>
 #include <system_error>
 
+#include "fuzz/flight_recorder.hpp"
 #include "fuzz/mutants.hpp"
 #include "fuzz/run.hpp"
 
 namespace holdfast::fuzz {
 namespace {
 
+#ifdef HOLDFAST_CUDA_TARGET
+constexpr char const* kUsualDevice = "cuda";
+constexpr bool kHasCuda = true;
+#else
+constexpr char const* kUsualDevice = "";
+constexpr bool kHasCuda = false;
+#endif
+
 struct Options {
   std::string mutant;
   std::string findings;
-  std::string device;
+  std::string device = kUsualDevice;
+  std::string flight;
   std::uint64_t budget = UINT64_MAX;  // operations
 };
 
@@ -44,6 +55,11 @@ Tally own_tally;
 Tally* tally = &own_tally;
 
 void (*finding_hook)(std::string const& text) = nullptr;
+
+FlightRecorder& flight() {
+  static auto& known = *new FlightRecorder{options().flight};  // its file stays
+  return known;
+}
 
 [[noreturn]] void refuse(std::string const& why) {
   std::fprintf(stderr, "%s\n", why.c_str());
@@ -117,18 +133,31 @@ void report_finding(std::string const& text) {
 }
 
 model::DeviceChoice chosen_device() {
-  return {.is_simulated = options().device == "sim"};
+  return {.is_simulated = options().device == "sim", .is_cuda = options().device == "cuda"};
+}
+
+void keep_flights(RunnerOptions& made) {
+  if (!options().flight.empty()) {
+    made.on_begin = [](model::AnyOp const& op) { flight().note(op); };
+  }
 }
 
 std::size_t run_program(Runner& runner,
                         std::vector<model::AnyOp> const& ops,
                         model::DeviceChoice const& devices) {
+  if (!options().flight.empty()) {
+    flight().start({.geometry = model::geometry_reference(runner.geometry()),
+                    .device = model::text_of(devices)});
+  }
   ProgramResult const ran = runner.run_ops(ops, devices.seed);
   note_operations(ran);
   if (!ran.failure) {
     return runner.ops().size();
   }
-  FailedProgram failed = explain_failure(runner.geometry(), runner.ops(), true, devices);
+  // A failed CUDA device ends what runs on it, so that nothing is run again in this process.
+  FailedProgram failed =
+      devices.is_cuda ? failed_program(runner.geometry(), *ran.failure, runner.ops(), devices)
+                      : explain_failure(runner.geometry(), runner.ops(), true, devices);
   std::string ids;
   for (invariant::Violation const& violation : failed.failure.violations) {
     if (ids.find(violation.id) == std::string::npos) {
@@ -164,6 +193,7 @@ int LLVMFuzzerInitialize(int* argc, char*** argv) {
     static_cast<void>(read_option(word, "--findings=", options().findings));
     static_cast<void>(read_option(word, "--mutant=", options().mutant));
     static_cast<void>(read_option(word, "--device=", options().device));
+    static_cast<void>(read_option(word, "--flight=", options().flight));
     static_cast<void>(read_option(word, "--tally=", tally_path));
     static_cast<void>(read_option(word, "--budget=", budget));
   }
@@ -172,8 +202,18 @@ int LLVMFuzzerInitialize(int* argc, char*** argv) {
       !budget.empty() && (error != std::errc{} || stop != end)) {
     refuse("--budget=" + budget + ": is not followed by a number");
   }
-  if (std::string const& device = options().device; !device.empty() && device != "sim") {
-    refuse("--device=" + device + ": is not known; known: sim");
+  if (std::string const& device = options().device;
+      device != kUsualDevice && !device.empty() && device != "sim") {
+    refuse("--device=" + device + ": is not known; known: sim" + (kHasCuda ? ", cuda" : ""));
+  }
+  if (options().device == "cuda") {
+    auto const count = cuda_device_count();
+    if (!count || *count == 0) {
+      std::fprintf(stderr,
+                   "SKIPPED: no CUDA device: %s\n",
+                   count ? "there is none" : describe(count.error()).c_str());
+      _exit(3);
+    }
   }
   if (!tally_path.empty()) {
     keep_tally(tally_path);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the fuzz targets share. A target is one file that defines LLVMFuzzerTestOneInput and
 // make_seeds, and one line in CMakeLists.txt. It is linked with an engine, or with a main that runs
-// inputs again (replay_main.cpp).
+// inputs again (replay_main.cpp). fuzz_cuda is fuzz_interleave with a shadow on CUDA devices: without a
+// device it says SKIPPED and ends with 3.
 //
 // Options that begin with two dashes are ours, and ignored by libFuzzer:
 //   --mutant=NAME   turns on a seeded bug; of the twin over the mutant build of the library only
 //   --findings=DIR  writes the program of a violation there, as a trace
 //   --device=sim    runs programs on simulated devices; fuzz_async does in any case
+//   --flight=FILE   keeps the program that is going on there, as a trace, each operation before it runs
 //   --tally=FILE    keeps two numbers of eight bytes there: the operations that programs ran, and how
 //                   many those were when one first came to the site of the seeded bug
 //   --budget=N      ends with 0 once programs ran so many operations
@@ -43,6 +45,9 @@ void set_finding_hook(void (*hook)(std::string const& text));
 
 /// On which devices programs are run.
 [[nodiscard]] model::DeviceChoice chosen_device();
+
+/// Has a runner's programs kept in the file of --flight, when that was asked for.
+void keep_flights(RunnerOptions& options);
 
 /// Runs a program, on devices of the runner's kind; a violation is a finding.
 /// Returns how many of its operations could run.
