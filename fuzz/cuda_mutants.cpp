@@ -16,6 +16,7 @@ constexpr CudaMutantInfo kCudaMutants[] = {
     {"cuda_rounded_down", "bf16 rows are cut instead of rounded", "run"},
     {"cuda_key_across_lap", "the first key is built after the ring's next lap", "run"},
     {"cuda_wild_write", "a kernel writes where no memory is, which ends the context", "run"},
+    {"cuda_below_arena", "a kernel writes one word below the device's memory", "run"},
     {"cuda_wrong_stream", "kernels are launched in another stream", "CudaOrderMutants"},
     {"cuda_wait_lost", "a stream does not wait for another one's event", "CudaOrderMutants"},
     {"cuda_bounce_reused",

@@ -237,6 +237,7 @@ fuzz::RunResult run_programs(RunOptions const& options, std::vector<model::Geome
                           [&](fuzz::Counts const& counts, double seconds) {
                             progress.show(progress_line(options, counts, seconds));
                           },
+                      .flights = options.device == "cuda" && options.save ? *options.save : "",
                       .coverage = options.coverage ? &coverage : nullptr,
                       .should_stop = was_interrupted});
   if (options.coverage) {

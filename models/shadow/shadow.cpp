@@ -14,6 +14,20 @@
 namespace holdfast::model {
 namespace {
 
+// Before and after device memory lies a guard, which nothing may write.
+constexpr std::uint64_t kGuardBytes = 256;
+constexpr auto kGuardByte = static_cast<std::byte>(0x6D);
+
+std::uint64_t guard_bytes(MemoryKind kind) {
+  return kind == MemoryKind::kDevice ? kGuardBytes : 0;
+}
+
+/// With its guards.
+Memory guarded(Memory const& memory) {
+  std::uint64_t const guard = guard_bytes(memory.kind);
+  return {memory.base - guard, memory.bytes + 2 * guard, memory.kind};
+}
+
 Error off_the_tape(Kernel const& kernel) {
   return {.code = ErrorCode::kDeviceFailed,
           .text = "the shadow launched what the cache under test did not",
@@ -25,7 +39,7 @@ Error off_the_tape(Kernel const& kernel) {
 ShadowPool::~ShadowPool() {
   for (One const& one : devices_) {
     for (Memory const& memory : one.spare) {
-      one.device->free(memory);
+      one.device->free(guarded(memory));
     }
   }
 }
@@ -78,7 +92,7 @@ class ShadowDevice final : public Device {
     auto const known = std::find_if(spare.begin(), spare.end(), [&](Memory const& memory) {
       return memory.bytes == bytes && memory.kind == kind;
     });
-    Result<Memory> memory = known == spare.end() ? own_.allocate(bytes, kind) : *known;
+    Result<Memory> memory = known == spare.end() ? allocate_guarded(bytes, kind) : *known;
     if (!memory) {
       return memory;
     }
@@ -155,6 +169,19 @@ class ShadowDevice final : public Device {
   }
 
  private:
+  Result<Memory> allocate_guarded(std::uint64_t bytes, MemoryKind kind) noexcept {
+    std::uint64_t const guard = guard_bytes(kind);
+    auto const all = own_.allocate(bytes + 2 * guard, kind);
+    HOLDFAST_TRY(all);
+    Memory const memory{all->base + guard, bytes, kind};
+    if (guard != 0) {
+      FillSegment const guards[] = {{all->base, guard, kGuardByte},
+                                    {memory.base + bytes, guard, kGuardByte}};
+      HOLDFAST_TRY(own_.fill(guards, Stream{}));
+      HOLDFAST_TRY(own_.synchronize(Stream{}));
+    }
+    return memory;
+  }
   template <typename T>
   Result<T> noted(Result<T> result) {
     if (!result && error_.empty()) {
@@ -247,17 +274,24 @@ std::string Shadow::difference(Inspection const& inspection) {
         continue;
       }
       Memory const& there = own_.of(device)[i];
-      bytes_.resize(here.bytes);
+      Memory const all = guarded(there);
+      bytes_.resize(all.bytes);
       if (Status const read =
-              devices_[device]->host_read(bytes_.data(), there.base, here.bytes, Stream{});
+              devices_[device]->host_read(bytes_.data(), all.base, all.bytes, Stream{});
           !read) {
         return describe(read.error());
       }
-      if (std::memcmp(bytes_.data(), here.base, here.bytes) == 0) {
+      std::byte const* const found = bytes_.data() + kGuardBytes;
+      auto const is_guard = [](std::byte value) { return value == kGuardByte; };
+      if (!std::all_of(bytes_.data(), found, is_guard) ||
+          !std::all_of(found + here.bytes, bytes_.data() + all.bytes, is_guard)) {
+        return fmt::format("device {}: memory before or after an allocation was written", device);
+      }
+      if (std::memcmp(found, here.base, here.bytes) == 0) {
         continue;
       }
       auto const at = static_cast<std::uint64_t>(
-          std::mismatch(bytes_.begin(), bytes_.end(), here.base).first - bytes_.begin());
+          std::mismatch(found, found + here.bytes, here.base).first - found);
       std::string where = fmt::format("byte {} of its records and tables", at);
       for (std::uint32_t plane = 0; plane < inspection.plane_count(); ++plane) {
         PlaneInfo const info = inspection.plane(plane);
@@ -276,7 +310,7 @@ std::string Shadow::difference(Inspection const& inspection) {
                          device,
                          where,
                          std::to_integer<unsigned>(here.base[at]),
-                         std::to_integer<unsigned>(bytes_[at]));
+                         std::to_integer<unsigned>(found[at]));
     }
   }
   return "";

@@ -311,6 +311,12 @@ class Core {
   [[nodiscard]] bool can_forget(std::uint32_t index) const noexcept;
   [[nodiscard]] Accepted accepted_of(SequenceRecord const& record,
                                      std::uint32_t keep) const noexcept;
+  struct Written {
+    std::uint32_t least = 0;
+    std::uint32_t most = 0;
+    bool is_viewed = false;  // a layer of it, so that any row may be written
+  };
+  [[nodiscard]] Written written_of(std::uint32_t index, std::uint32_t plane) const noexcept;
   [[nodiscard]] Status check_written(std::uint32_t index, std::uint32_t keep) const noexcept;
   [[nodiscard]] Status build_viewed_keys(std::uint32_t index,
                                          std::uint32_t keep,

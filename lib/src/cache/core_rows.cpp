@@ -347,10 +347,30 @@ Accepted Core::accepted_of(SequenceRecord const& record, std::uint32_t keep) con
   return goes_back ? Accepted{.committed = 0, .rows_to_append = keep} : Accepted{.committed = keep};
 }
 
+/// Rows of one plane that were written, over all its layers and ranks.
+Core::Written Core::written_of(std::uint32_t index, std::uint32_t plane) const noexcept {
+  std::uint32_t const layers = plan_.classes[plane].layer_count;
+  Written all{.least = UINT32_MAX};
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    std::uint64_t const first = cell(index, plane, 0, rank);
+    for (std::uint32_t const written : written_.span(first, layers)) {
+      all.least = std::min(all.least, written);
+      all.most = std::max(all.most, written);
+    }
+    for (std::uint8_t const viewed : viewed_.span(first, layers)) {
+      all.is_viewed |= viewed != 0;
+    }
+  }
+  return all;
+}
+
 Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexcept {
   for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
     if (known.derived || known.rule == PlaneRule::kDraft) {
+      continue;
+    }
+    if (written_of(index, plane).least >= keep) {
       continue;
     }
     for (std::uint32_t i = 0; i < plan_.ranks * known.layer_count; ++i) {
@@ -375,22 +395,17 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
 void Core::close_planes(std::uint32_t index, std::uint32_t keep) noexcept {
   SequenceRecord& record = sequences_[index];
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
-    std::uint32_t reached = 0;
-    std::uint32_t written = UINT32_MAX;
-    for (std::uint32_t i = 0; i < plan_.ranks * plan_.classes[plane_index].layer_count; ++i) {
-      // Through a view the engine may have written any open row.
-      std::uint64_t const at = cell(index, plane_index, i / plan_.ranks, i % plan_.ranks);
-      bool const viewed = viewed_[at] != 0 && !HOLDFAST_MUTANT(kViewNotCounted);
-      reached = std::max(reached, viewed ? record.rows : written_[at]);
-      written = std::min(written, written_[at]);
-    }
+    Written const written = written_of(index, plane_index);
+    // Through a view the engine may have written any open row.
+    bool const any_row = written.is_viewed && !HOLDFAST_MUTANT(kViewNotCounted);
+    std::uint32_t const reached = any_row ? record.rows : written.most;
     plane.commit(owner_of(index),
                  {.base = record.position,
                   .rows = record.rows,
                   .round = record.open == OpenKind::kRound,
                   .reached = record.position + reached,
                   .mode = record.mode,
-                  .written = written},
+                  .written = written.least},
                  keep,
                  step_of(plane_index));
   });

@@ -18,6 +18,7 @@ enum class Bug : std::uint32_t {
   kSlotStale,
   kLastRunLost,
   kWildWrite,
+  kBelowArena,
   kWrongPage,
   kRoundedDown,
   kKeyAcrossLap,
@@ -44,6 +45,7 @@ class Bugs {
               : HOLDFAST_MUTANT(kCudaSlotStale)   ? Bug::kSlotStale
               : HOLDFAST_MUTANT(kCudaLastRunLost) ? Bug::kLastRunLost
               : HOLDFAST_MUTANT(kCudaWildWrite)   ? Bug::kWildWrite
+              : HOLDFAST_MUTANT(kCudaBelowArena)  ? Bug::kBelowArena
                                                   : Bug::kNone};
 }
 /// Of the row kernels.

@@ -76,18 +76,18 @@ bool TailRingPlane::is_long(Opening const& opening) const noexcept {
   return opening.base % pool_ != 0 && opening.rows > ring_rows_ - opening.base % pool_;
 }
 
-bool TailRingPlane::touches(Opening const& opening, std::uint32_t entry) const noexcept {
-  if (opening.rows == 0) {
-    return false;
+/// Calls `visit(entry)` for the entries that open rows fall on, from that of the first one on, around the
+/// end of the ring.
+template <typename Visit>
+void TailRingPlane::for_each_touched(Opening const& opening, Visit visit) const noexcept {
+  std::uint32_t const pages =
+      opening.rows == 0 ? 0
+                        : (opening.base % page_rows_ + opening.rows + page_rows_ - 1) / page_rows_;
+  std::uint32_t entry = entry_of(opening.base);
+  for (std::uint32_t left = std::min(pages, entries_); left != 0; --left) {
+    visit(entry);
+    entry = entry + 1 == entries_ ? 0 : entry + 1;
   }
-  if (opening.rows >= ring_rows_) {
-    return true;
-  }
-  // The open rows [base, base + rows) cover a contiguous run of entries, around the end of the
-  // ring.
-  std::uint32_t const first = entry_of(opening.base);
-  std::uint32_t const steps = (opening.base % page_rows_ + opening.rows - 1) / page_rows_;
-  return (entry + entries_ - first) % entries_ <= steps;
 }
 
 /// Whether every open row that falls on entry `entry` may go to the page that is there.
@@ -121,12 +121,11 @@ bool TailRingPlane::may_write(Owner owner,
 
 std::uint32_t TailRingPlane::need(Owner owner, Opening const& opening) const noexcept {
   std::uint32_t pages = 0;
-  for (std::uint32_t entry = 0; entry < entries_; ++entry) {
-    if (touches(opening, entry) &&
-        (table(owner.index)[entry] == 0 || !may_write(owner, opening, entry))) {
+  for_each_touched(opening, [&](std::uint32_t entry) {
+    if (table(owner.index)[entry] == 0 || !may_write(owner, opening, entry)) {
       ++pages;
     }
-  }
+  });
   return pages;
 }
 
@@ -175,16 +174,16 @@ void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, StepWork&
   State& known = sequences_[owner.index];
   auto const pages = table(owner.index);
   std::uint32_t const base_entry = is_long(opening) ? entry_of(opening.base - 1) : entries_;
-  for (std::uint32_t entry = 0; entry < entries_; ++entry) {
-    if (!touches(opening, entry) || pages[entry] == 0) {
-      continue;
+  for_each_touched(opening, [&](std::uint32_t entry) {
+    if (pages[entry] == 0) {
+      return;
     }
     std::uint32_t const old = pages[entry];
     if (may_write(owner, opening, entry)) {
       if (pages_.references(old) == 1) {
         pages_.set_writer(old, owner.mark);
       }
-      continue;
+      return;
     }
     HOLDFAST_SOMETIMES(kRingPageCopied, pages_.references(old) > 1);
     HOLDFAST_SOMETIMES(kRingBaseHeld, entry == base_entry);
@@ -197,17 +196,17 @@ void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, StepWork&
     } else {
       give_up(owner, old);
     }
-  }
+  });
 }
 
 void TailRingPlane::reserve(Owner owner, Opening const& opening, StepWork& step) noexcept {
   auto const pages = table(owner.index);
-  for (std::uint32_t entry = 0; entry < entries_; ++entry) {
-    if (touches(opening, entry) && pages[entry] == 0) {
+  for_each_touched(opening, [&](std::uint32_t entry) {
+    if (pages[entry] == 0) {
       pages[entry] = pages_.take(owner.mark);
       step.patch(device_table(owner.index) + entry, pages[entry]);
     }
-  }
+  });
 }
 
 void TailRingPlane::commit(Owner owner,

@@ -91,7 +91,8 @@ class TailRingPlane {
   [[nodiscard]] bool may_write(Owner owner,
                                Opening const& opening,
                                std::uint32_t entry) const noexcept;
-  [[nodiscard]] bool touches(Opening const& opening, std::uint32_t entry) const noexcept;
+  template <typename Visit>
+  void for_each_touched(Opening const& opening, Visit visit) const noexcept;
   void give_up(Owner owner, std::uint32_t page) noexcept;
   void copy_resident(Owner owner,
                      std::uint32_t entry,

@@ -172,6 +172,9 @@ template <typename Lists>
 __device__ void update_records(Head const& head, Lists const& lists) noexcept {
   std::uint32_t const thread = blockIdx.x * kBlockThreads + threadIdx.x;
   std::uint32_t const threads = gridDim.x * kBlockThreads;
+  if (head.bugs.has(device::Bug::kBelowArena) && thread == 0) {
+    reinterpret_cast<std::uint32_t*>(head.records)[-1] = 1;
+  }
   for (std::uint32_t i = thread; i < head.mirrors; i += threads) {
     MirrorUpdate const& update = lists.mirror(i);
     auto& record =
