@@ -93,6 +93,17 @@ void note_operations(ProgramResult const& result) {
   }
 }
 
+/// Ends the process where there is none.
+void need_cuda_device() {
+  auto const count = cuda_device_count();
+  if (!count || *count == 0) {
+    std::fprintf(stderr,
+                 "SKIPPED: no CUDA device: %s\n",
+                 count ? "there is none" : describe(count.error()).c_str());
+    _exit(3);  // libFuzzer takes an exit() of its target for a crash
+  }
+}
+
 bool read_option(std::string_view word, std::string_view name, std::string& value) {
   if (word.substr(0, name.size()) != name) {
     return false;
@@ -207,13 +218,7 @@ int LLVMFuzzerInitialize(int* argc, char*** argv) {
     refuse("--device=" + device + ": is not known; known: sim" + (kHasCuda ? ", cuda" : ""));
   }
   if (options().device == "cuda") {
-    auto const count = cuda_device_count();
-    if (!count || *count == 0) {
-      std::fprintf(stderr,
-                   "SKIPPED: no CUDA device: %s\n",
-                   count ? "there is none" : describe(count.error()).c_str());
-      _exit(3);
-    }
+    need_cuda_device();
   }
   if (!tally_path.empty()) {
     keep_tally(tally_path);

@@ -281,10 +281,11 @@ std::string Shadow::difference(Inspection const& inspection) {
           !read) {
         return describe(read.error());
       }
-      std::byte const* const found = bytes_.data() + kGuardBytes;
+      std::byte const* const first = bytes_.data();
+      std::byte const* const found = first + kGuardBytes;
       auto const is_guard = [](std::byte value) { return value == kGuardByte; };
-      if (!std::all_of(bytes_.data(), found, is_guard) ||
-          !std::all_of(found + here.bytes, bytes_.data() + all.bytes, is_guard)) {
+      if (!std::all_of(first, found, is_guard) ||
+          !std::all_of(found + here.bytes, first + all.bytes, is_guard)) {
         return fmt::format("device {}: memory before or after an allocation was written", device);
       }
       if (std::memcmp(found, here.base, here.bytes) == 0) {
