@@ -58,10 +58,11 @@ void time_movements(Scene& scene, std::string const& name) {
       wait);
   DeviceCounts const snapped =
       scene.count([&] { Snapshot const another = taken(sequence.snapshot(), "snapshot"); });
+  StepItem const item{.sequence = &sequence, .kind = StepKind::kVerify, .rows = kVerify};
   auto const go_on = [&] {
-    Round round = taken(sequence.verify(kVerify), "verify");
-    scene.touch(round, kVerify);
-    must(round.accept(kAccept), "accept");
+    Step step = taken(scene.cache().begin({&item, 1}), "begin");
+    scene.touch(step, 1, kVerify);
+    must(step.finish(std::array{kAccept}), "finish");
   };
   Times const rolled = measure(
       kRuns, go_on, [&] { must(sequence.rollback(snapshot), "rollback"); }, wait);
@@ -85,18 +86,19 @@ void time_rounds(Scene& scene, std::string const& name, bool has_states) {
   Sequence sequence = taken(scene.cache().create_sequence(), "sequence");
   scene.append(sequence, 1024);
   Snapshot const start = taken(sequence.snapshot(), "snapshot");
+  StepItem const item{.sequence = &sequence, .kind = StepKind::kVerify, .rows = kVerify};
   std::vector<double> begins;
   std::vector<double> ends;
   std::vector<double> totals;
   for (std::uint32_t i = 0; i < kRuns + 5; ++i) {
     scene.wait();
     double const before = now();
-    Round round = taken(sequence.verify(kVerify), "verify");
+    Step round = taken(scene.cache().begin({&item, 1}), "begin");
     double const open = now();
-    scene.touch(round, kVerify);
+    scene.touch(round, 1, kVerify);
     scene.wait();
     double const written = now();
-    must(round.accept(kAccept), "accept");
+    must(round.finish(std::array{kAccept}), "finish");
     double const done = now();
     scene.wait();
     if (i >= 5) {
@@ -118,11 +120,11 @@ void time_rounds(Scene& scene, std::string const& name, bool has_states) {
   auto const rounds = [&] {
     for (std::uint32_t i = 0; i < kMany; ++i) {
       double const before = now();
-      Round round = taken(sequence.verify(kVerify), "verify");
+      Step round = taken(scene.cache().begin({&item, 1}), "begin");
       double const open = now();
-      scene.touch(round, kVerify);
+      scene.touch(round, 1, kVerify);
       double const written = now();
-      must(round.accept(kAccept), "accept");
+      must(round.finish(std::array{kAccept}), "finish");
       host += now() - written + open - before;
     }
   };
@@ -331,9 +333,7 @@ void time_step(CudaDevice& device, Layout layout, std::string const& name) {
     double const before = now();
     Step step = taken(scene.cache().begin(items), "begin");
     double const open = now();
-    for (std::uint32_t i = 0; i < kSequences; ++i) {
-      scene.touch(step, i, kVerify);
-    }
+    scene.touch(step, kSequences, kVerify);
     scene.wait();
     double const written = now();
     must(step.finish(keep), "finish");
@@ -362,14 +362,15 @@ void count_rounds(Scene& scene, std::string const& name) {
   constexpr std::uint32_t kRounds = 10'000;
   Sequence sequence = taken(scene.cache().create_sequence(), "sequence");
   Snapshot const start = taken(sequence.snapshot(), "snapshot");
+  StepItem const item{.sequence = &sequence, .kind = StepKind::kVerify, .rows = kVerify};
   DeviceCounts const counts = scene.count([&] {
     for (std::uint32_t i = 0; i < kRounds; ++i) {
       if (i % 1000 == 0) {
         must(sequence.rollback(start), "rollback");
       }
-      Round round = taken(sequence.verify(kVerify), "verify");
-      scene.touch(round, kVerify);
-      must(round.accept(kAccept), "accept");
+      Step round = taken(scene.cache().begin({&item, 1}), "begin");
+      scene.touch(round, 1, kVerify);
+      must(round.finish(std::array{kAccept}), "finish");
     }
   });
   line(fmt::format(

@@ -68,28 +68,30 @@ class Scene {
       }
     }
   }
-  /// Says that an engine's kernels write all open rows.
-  /// Indexer rows are written, so that their keys are built meanwhile and not at the end.
-  void touch(Round& round, std::uint32_t rows) {
-    for_each_written([&](PlaneInfo const& info, std::uint32_t layer) {
-      if (info.ring_rows != 0) {
-        must(round.write(info.kind, layer, next_source(info, rows), 0, rows), "write");
-      } else {
-        must(round.rows(info.kind, layer, rows), "rows");
+  /// Says that an engine's kernels write all rows of all items. Indexer rows are written, so that their
+  /// keys are built meanwhile and not at the end.
+  void touch(Step& step, std::uint32_t items, std::uint32_t rows) {
+    for (std::uint32_t plane = 0; plane < look().plane_count(); ++plane) {
+      PlaneInfo const info = look().plane(plane);
+      auto const layers = static_cast<std::uint32_t>(info.layers.size());
+      if (is_written(info) && info.ring_rows != 0) {
+        float const* const source = next_source(info, layers * items * rows);
+        must(step.write_all(info.kind, info.layers[0], layers, source), "write_all");
       }
-    });
-    touch_states(round, rows);
-  }
-  void touch(Step& step, std::uint32_t item, std::uint32_t rows) {
-    for_each_written([&](PlaneInfo const& info, std::uint32_t layer) {
-      if (info.ring_rows != 0) {
-        must(step.write(item, info.kind, layer, next_source(info, rows), 0, rows), "write");
-      } else {
-        must(step.rows(item, info.kind, layer, rows), "rows");
+    }
+    for (std::uint32_t item = 0; item < items; ++item) {
+      for_each_written([&](PlaneInfo const& info, std::uint32_t layer) {
+        if (info.ring_rows == 0) {
+          must(step.rows(item, info.kind, layer, rows), "rows");
+        }
+      });
+      for (StateInfo const& state : look().states()) {
+        if (state.kind == PlaneKind::kHeld) {
+          must(step.held(item, state.layer, rows), "held");
+        } else {
+          must(step.state(item, state.layer, rows), "state");
+        }
       }
-    });
-    for (StateInfo const& state : look().states()) {
-      must(step.state(item, state.layer, rows), "state");
     }
   }
   template <typename Handle>
