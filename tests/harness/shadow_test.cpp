@@ -41,12 +41,14 @@ TEST(Shadow, IsEqualOnDevicesThatDoTheSame) {
 /// Does one launch of a kernel otherwise.
 class FaultyDevice final : public test::WrappingDevice {
  public:
-  FaultyDevice(std::string kernel, bool runs) : kernel_{std::move(kernel)}, runs_{runs} {}
+  /// When it runs the kernel, it spoils the byte that lies so far before the end of the memory.
+  FaultyDevice(std::string kernel, bool runs, std::uint64_t behind = 1)
+      : kernel_{std::move(kernel)}, runs_{runs}, behind_{behind} {}
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
     auto memory = WrappingDevice::allocate(bytes, kind);
     if (memory && kind == MemoryKind::kDevice) {
-      last_ = memory->base + bytes - 1;
+      last_ = memory->base + bytes - behind_;
     }
     return memory;
   }
@@ -64,6 +66,7 @@ class FaultyDevice final : public test::WrappingDevice {
  private:
   std::string kernel_;
   bool runs_;
+  std::uint64_t behind_;
   std::byte* last_ = nullptr;
   std::uint32_t launches_ = 0;
 };
@@ -80,10 +83,17 @@ TEST(Shadow, FindsALaunchThatWasForgotten) {
 
 TEST(Shadow, FindsAByteThatNobodyCanSee) {
   model::ShadowPool pool{
-      [&](std::uint32_t) { return std::make_unique<FaultyDevice>("holdfast.step", true); }};
+      [&](std::uint32_t) { return std::make_unique<FaultyDevice>("holdfast.step", true, 257); }};
   std::string const found = first_failure("tiny", pool, 40);
   EXPECT_EQ(found.rfind("CUDA: ", 0), 0U) << found;
   EXPECT_NE(found.find("on the CUDA device"), std::string::npos) << found;
+}
+
+TEST(Shadow, FindsAByteBehindAnAllocation) {
+  model::ShadowPool pool{
+      [&](std::uint32_t) { return std::make_unique<FaultyDevice>("holdfast.step", true); }};
+  EXPECT_EQ(first_failure("tiny", pool, 40),
+            "CUDA: device 0: memory before or after an allocation was written");
 }
 
 }  // namespace
