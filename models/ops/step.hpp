@@ -37,9 +37,8 @@ struct StepOp {
     return model.step(items, got.is(ErrorCode::kExhausted), skip);
   }
   Observation run(System& system) const {
-    return system.step(items,
-                       {.piece = piece, .view = view != 0, .skip = skip, .whole = whole != 0},
-                       {});
+    return system.step(
+        items, {.piece = piece, .view = view != 0, .skip = skip, .whole = whole != 0}, {});
   }
   static std::optional<StepOp> generate(GenerateContext const& context);
   template <typename Visitor>
