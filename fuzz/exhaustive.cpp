@@ -260,7 +260,8 @@ std::span<StartState const> start_states() noexcept {
   return kStartStates;
 }
 
-/// Steps: one sequence with padding, two sequences, and one twice, which must be refused.
+/// Steps: one sequence with padding, written at once; two sequences, which finish, of which one
+/// leaves, and which are cancelled; and one twice, which must be refused.
 template <typename To>
 void add_steps(Model const& model, StateMode mode, To& collector) {
   std::vector<SequenceName> at_rest;
@@ -290,7 +291,16 @@ void add_steps(Model const& model, StateMode mode, To& collector) {
   }
   model::StepOp op;
   op.items = {.parts = {second, append}, .count = 2};
+  op.whole = 1;
   collector.add(op);
+  if (at_rest.size() > 1) {
+    model::StepParts given_up = op.items;
+    given_up.parts[0].keep = 0;
+    collector.add(model::LeaveOp{.items = given_up});
+    given_up.parts[1].keep = 0;
+    collector.add(model::CancelOp{.items = given_up});
+  }
+  op.whole = 0;
   op.items.parts[0] = append;
   op.items.parts[0].token = token + 3;
   collector.add(op);

@@ -117,10 +117,11 @@ AnyOp Generator::next(model::Source& source,
       return *op;
     }
   }
-  // Nothing fits, as in an empty program: a sequence is always possible.
-  AnyOp create = *model::CreateOp::generate(context);
-  note_names(create, last);
-  return create;
+  // Nothing fits, as in an empty program: a sequence is possible until there is no name left.
+  auto const created = model::CreateOp::generate(context);
+  AnyOp op = created ? AnyOp{*created} : AnyOp{model::SyncOp{}};
+  note_names(op, last);
+  return op;
 }
 
 std::uint32_t program_length(std::uint64_t seed) noexcept {

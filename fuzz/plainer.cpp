@@ -62,9 +62,9 @@ Ops as_begin(Ops const& ops, std::size_t index, model::VerifyOp const& round) {
 }
 
 /// What the items of a step do, one after the other.
-Ops items_of(model::StepOp const& step, bool plainest) {
+Ops items_of(model::StepParts const& items, bool plainest) {
   Ops single;
-  for (model::StepPart const& item : step.items) {
+  for (model::StepPart const& item : items) {
     if (item.deed == model::StepDeed::kPad) {
       continue;
     }
@@ -108,7 +108,17 @@ std::vector<Ops> plainer_programs(Ops const& ops, std::size_t index) {
             as_begin(ops, index, *round)};
   }
   if (auto const* const step = std::get_if<model::StepOp>(&op)) {
-    return {with(ops, index, items_of(*step, true)), with(ops, index, items_of(*step, false))};
+    return {with(ops, index, items_of(step->items, true)),
+            with(ops, index, items_of(step->items, false))};
+  }
+  if (auto const* const cancel = std::get_if<model::CancelOp>(&op)) {
+    return {with(ops, index, items_of(cancel->items, true)),
+            with(ops, index, items_of(cancel->items, false))};
+  }
+  if (auto const* const leave = std::get_if<model::LeaveOp>(&op)) {
+    Ops single = items_of(leave->items, false);
+    single.push_back(model::ReleaseOp{leave->items.parts[leave->item].sequence});
+    return {with(ops, index, single)};
   }
   model::SequenceName fresh;
   if (auto const* const rollback = std::get_if<model::RollbackOp>(&op);

@@ -29,9 +29,12 @@ struct FaultOp {
     Source& source = context.source;
     constexpr std::uint32_t kSpans[] = {2, 4, 16, 64};  // how far away it may be, in calls
     bool const is_any = source.one_in(2);
+    FaultKind const kind =
+        is_any ? FaultKind::kAny : static_cast<FaultKind>(source.below(kFaultKindCount));
+    std::uint32_t const span = kSpans[source.below(std::size(kSpans))];
     return FaultOp{
-        .kind = is_any ? FaultKind::kAny : static_cast<FaultKind>(source.below(kFaultKindCount)),
-        .after = source.below(kSpans[source.below(std::size(kSpans))]),
+        .kind = kind,
+        .after = source.below(kind == FaultKind::kSynchronize ? 2 : span),  // few calls wait
         .forever = source.one_in(3) ? 1U : 0U,
         .done = source.one_in(3) ? 1U : 0U};
   }

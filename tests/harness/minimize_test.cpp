@@ -241,6 +241,27 @@ TEST(PlainerPrograms, DoTheSameWithAppendsHandlesAndForks) {
             std::vector{create + "fork snapshot=h2 sequence=s1\n"});
 }
 
+TEST(PlainerPrograms, StepsThatAreGivenUpAreItemsThatAre) {
+  auto const plainest = [](std::string const& line) {
+    auto const ops =
+        model::parse_trace(
+            "holdfast-trace 1\ngeometry tiny\ndevice host\ncreate sequence=s0\n" + line, "text")
+            .ops;
+    std::string lines;
+    std::vector<AnyOp> const plainer = plainer_programs(ops, 1).back();
+    for (AnyOp const& op : plainer) {
+      lines += model::text_of(op) + "\n";
+    }
+    return lines;
+  };
+  std::string const dropped =
+      "create sequence=s0\nbegin sequence=s0 rows=3 written=3 token=1 piece=0 view=0\n"
+      "drop sequence=s0\n";
+  EXPECT_EQ(plainest("cancel items=append:s0:3:0:1 piece=0 view=0\n"), dropped);
+  EXPECT_EQ(plainest("leave items=append:s0:3:0:1 item=0 via=1 piece=0 view=0\n"),
+            dropped + "release sequence=s0\n");
+}
+
 TEST_F(Minimizer, TakesLayersOutOfAGeometryOfTheUsersOwn) {
   ASSERT_TRUE(select_mutant("sealed_not_raised"));
   // Three rows of heads: no built-in geometry is smaller in planes and still has attention KV alone.

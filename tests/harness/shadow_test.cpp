@@ -53,7 +53,7 @@ class FaultyDevice final : public test::WrappingDevice {
     return memory;
   }
   Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
-    if (kernel_ != kernel.name || ++launches_ != 7) {
+    if (kernel_ != kernel.name || ++launches_ % 7 != 0) {
       return WrappingDevice::launch(kernel, parameters, stream);
     }
     Status const launched = runs_ ? WrappingDevice::launch(kernel, parameters, stream) : Status{};
