@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <system_error>
 
 #include "models/input_error.hpp"
@@ -115,16 +115,15 @@ void move_whole(fs::path const& from, fs::path const& to) {
 }
 
 std::string read_whole(fs::path const& path) {
-  std::error_code error;
+  errno = 0;
   std::ifstream file{path, std::ios::binary};
-  if (!file || fs::is_directory(path, error)) {
-    throw model::InputError{path.string() + ": cannot be read"};
+  std::ostringstream bytes;
+  // An empty file sets failbit of `bytes`; a folder and a broken disk set errno.
+  if (!file || (!(bytes << file.rdbuf()) && errno != 0)) {
+    throw model::InputError{on_one_line(path) + ": cannot be read: " +
+                            std::generic_category().message(errno == 0 ? EIO : errno)};
   }
-  std::string bytes{std::istreambuf_iterator<char>{file}, {}};
-  if (file.bad()) {
-    throw model::InputError{path.string() + ": cannot be read"};
-  }
-  return bytes;
+  return bytes.str();
 }
 
 void make_folder(fs::path const& path) {

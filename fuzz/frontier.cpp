@@ -71,7 +71,14 @@ std::optional<Trace> attempt(Watcher& watcher,
   }
   known->model.reset();
   for (AnyOp const& op : way.ops) {
-    std::visit([&](auto const& it) { static_cast<void>(it.apply(known->model, {})); }, op);
+    // A file may say anything; what makes no sense is passed over, as by a runner.
+    std::visit(
+        [&](auto const& it) {
+          if (it.precondition(known->model)) {
+            static_cast<void>(it.apply(known->model, {}));
+          }
+        },
+        op);
   }
   model::OperationMix const mix{.weights = {{model::AllOps::kNames[kind], 1}},
                                 .mean_rows = known->geometry.mix.mean_rows};

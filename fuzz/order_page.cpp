@@ -94,7 +94,7 @@ itself; between streams the library records events and waits for them, and never
 
 On simulated devices (`holdfast run --device sim`, `fuzz_async`) every declared access is checked by vector clocks (ORDER), what
 a look-up found is read at once (PUBLISH), and parameters of enqueued work are compared with what they were (INUSE). Each rule
-is proven by seeded bugs that break it: `holdfast mutants` runs them, and with one of them on, `holdfast replay --why` names both
+is proven by seeded bugs that break it: `holdfast mutants` runs them, and where ORDER reports one, `holdfast replay --why` names both
 accesses and the edge that is missing.
 
 | rule | what must hold | kept in |

@@ -250,20 +250,20 @@ std::string describe_failure(Failure const& failure, std::vector<model::AnyOp> c
   for (invariant::Violation const& violation : failure.violations) {
     text += "  ";
     text += violation.id;
-    text += ":";
+    std::string where;
     if (!violation.holder.empty()) {
-      text += " " + violation.holder;
+      where += " " + violation.holder;
     }
     if (violation.plane[0] != '\0') {
-      text += " plane " + std::string{violation.plane};
+      where += " plane " + std::string{violation.plane};
     }
     if (violation.layer >= 0) {
-      text += " layer " + std::to_string(violation.layer);
+      where += " layer " + std::to_string(violation.layer);
     }
     if (violation.position >= 0) {
-      text += " position " + std::to_string(violation.position);
+      where += " position " + std::to_string(violation.position);
     }
-    text += ": " + violation.text + "\n";
+    text += (where.empty() ? "" : ":" + where) + ": " + violation.text + "\n";
   }
   return failure.why.empty() ? text : text + "why they are not ordered:\n" + failure.why;
 }

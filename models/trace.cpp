@@ -3,6 +3,7 @@
 #include "models/trace.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -494,18 +495,15 @@ Trace parse_trace(std::string_view text, std::string const& origin) {
 }
 
 Trace load_trace(std::string const& path) {
-  std::error_code error;
   std::ifstream file{path, std::ios::binary};
   if (!file) {
     throw InputError(path + ": no such file, or it cannot be read");
   }
+  errno = 0;
   std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad() || (text.str().empty() && file.fail())) {
-    // An empty file sets failbit on the copy; a folder sets badbit.
-    if (file.bad()) {
-      throw InputError(path + ": cannot be read");
-    }
+  // An empty file sets failbit of `text`; a folder and a broken disk set errno.
+  if (!(text << file.rdbuf()) && errno != 0) {
+    throw InputError(path + ": cannot be read: " + std::generic_category().message(errno));
   }
   return parse_trace(text.str(), path);
 }

@@ -5,16 +5,14 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <system_error>
 
 #include "fuzz/codec.hpp"
 #include "fuzz/exhaustive.hpp"
+#include "fuzz/files.hpp"
 #include "fuzz/frontier.hpp"
 #include "tools/commands.hpp"
 #include "tools/coverage_file.hpp"
@@ -233,13 +231,7 @@ void watch(CoverageOptions const& options, Known& known) {
 }  // namespace
 
 Coverage load_coverage(std::string const& path) {
-  std::ifstream file{path, std::ios::binary};
-  std::string const text{std::istreambuf_iterator<char>{file}, {}};
-  if (!file.is_open() || file.bad()) {
-    throw model::InputError{
-        path + ": cannot be read: " + std::generic_category().message(errno == 0 ? EIO : errno)};
-  }
-  return Coverage::parse(text, path);
+  return Coverage::parse(fuzz::read_whole(path), path);
 }
 
 void add_to_coverage_file(std::string const& path, Coverage coverage) {
@@ -263,6 +255,9 @@ int execute(CoverageOptions const& options) {
   if (options.against) {
     known.against = load_coverage(*options.against);
   }
+  if (options.output) {
+    check_writable(*options.output);
+  }
   catch_interrupts();
   watch(options, known);
   if (options.seeds) {
@@ -275,10 +270,11 @@ int execute(CoverageOptions const& options) {
   if (known.against) {
     known.missing = known.coverage.missing(*known.against);
   }
+  // The report first: nothing of it is lost when the file cannot be written.
+  print(options.json ? text_of(json_of(known)) : report_of(known));
   if (options.output) {
     write_file(*options.output, known.coverage.print());
   }
-  print(options.json ? text_of(json_of(known)) : report_of(known));
   if (!known.reproduce.empty() && !options.json) {
     print(reproduce_with(known.reproduce));
   }

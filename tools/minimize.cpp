@@ -130,7 +130,12 @@ int execute(MinimizeOptions const& options) {
   }
   done.trace = trace_of(options, loaded.trace.device, done.result);
   if (options.output) {
-    write_file(*options.output, done.trace);
+    try {
+      write_file(*options.output, done.trace);
+    } catch (EnvironmentError const&) {
+      print(done.trace);  // what was searched for is not lost
+      throw;
+    }
   }
   print(options.json ? text_of(json_of(done)) : options.output ? summary(done) : done.trace);
   return exit_code(false);

@@ -17,6 +17,7 @@
 #include <new>
 #include <system_error>
 
+#include "fuzz/files.hpp"
 #include "fuzz/mutants.hpp"
 #include "models/input_error.hpp"
 #include "tools/terminal.hpp"
@@ -117,6 +118,17 @@ void print(std::string_view text) {
 }
 
 void write_file(std::string const& path, std::string_view text) {
+  std::error_code error;
+  std::filesystem::file_status const known = std::filesystem::status(path, error);
+  if (std::filesystem::is_regular_file(known)) {
+    // Whole or not at all: what was there may be the only witness of a bug.
+    try {
+      fuzz::write_whole(std::filesystem::canonical(path), text);
+    } catch (fuzz::FileError const& failed) {
+      throw EnvironmentError{failed.what()};
+    }
+    return;
+  }
   std::unique_ptr<std::FILE, Close> file{std::fopen(path.c_str(), "wbe")};
   if (file == nullptr) {
     throw EnvironmentError{path + ": cannot be written: " + reason(errno)};

@@ -351,7 +351,8 @@ class Step : public detail::HandleBase {
   /// step that it was captured in wrote counts as written here. Makes `stream` wait for the step's
   /// sequences.
   /// Errors   : those of write_all(); kInvalidArgument when the signature is not this step's: the
-  ///            graph must be captured anew
+  ///            graph must be captured anew; kInvalidArgument naming an item whose rows a ring does not
+  ///            take through a view, as rows() answers: write this step another way
   Status replay(GraphSignature const& signature, Stream stream = {}) noexcept;
   /// As Append::rows, for one item.
   Result<RowsView> rows(std::uint32_t item,

@@ -10,12 +10,14 @@ namespace holdfast {
 using internal::cache::stale;
 
 Step::~Step() {
-  static_cast<void>(drop());
+  if (core_ != nullptr) {
+    static_cast<void>(core_->drop_step(id_, {}, true));
+  }
 }
 
 Step& Step::operator=(Step&& other) noexcept {
   if (this != &other) {
-    static_cast<void>(drop());
+    Step const over{std::move(*this)};
     swap(other);
   }
   return *this;
@@ -160,7 +162,7 @@ Status Step::finish(std::span<std::uint32_t const> keep,
 }
 
 Status Step::drop(Stream stream) noexcept {
-  return core_ == nullptr ? stale("step") : core_->drop_step(id_, stream);
+  return core_ == nullptr ? stale("step") : core_->drop_step(id_, stream, false);
 }
 
 }  // namespace holdfast

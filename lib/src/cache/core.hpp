@@ -122,7 +122,8 @@ class Core {
                                    std::span<Accepted> accepted,
                                    Stream stream) noexcept;
   [[nodiscard]] Status can_begin_step(std::span<StepItem const> items) noexcept;
-  [[nodiscard]] Status drop_step(HandleId step, Stream stream) noexcept;
+  /// `is_last`: the handle goes, so that the step is over whatever the answer.
+  [[nodiscard]] Status drop_step(HandleId step, Stream stream, bool is_last) noexcept;
   /// Sequence and ticket of an item. Errors: kStale, kInvalidArgument.
   [[nodiscard]] Result<ItemRequest> step_item(HandleId step,
                                               std::uint32_t item,
@@ -280,6 +281,8 @@ class Core {
   [[nodiscard]] std::span<ItemRequest const> items_of(HandleId step) const noexcept {
     return step_items_.span(std::uint64_t{step.index} * plan_.step_items, steps_[step.index].items);
   }
+  [[nodiscard]] static Status check_ring_view(SequenceRecord const& record,
+                                              storage::ClassPlan const& known) noexcept;
   [[nodiscard]] Status check_whole_step(HandleId step) const noexcept;
   [[nodiscard]] Status check_unwritten(HandleId step,
                                        std::uint32_t plane,

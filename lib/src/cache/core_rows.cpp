@@ -226,6 +226,20 @@ Result<OpenRange> Core::range(HandleId id,
   return open_range(id.index, plane);
 }
 
+/// Rows that an engine's kernel writes into a ring must not lap those whose key is not built yet.
+Status Core::check_ring_view(SequenceRecord const& record,
+                             storage::ClassPlan const& known) noexcept {
+  if (known.rule != PlaneRule::kRing) {
+    return {};
+  }
+  std::uint32_t const most = known.ring_rows - record.position % known.pool;
+  return record.rows <= most ? Status{}
+                             : invalid("plane",
+                                       "a view on a ring cannot take this many rows; use write()",
+                                       record.rows,
+                                       most);
+}
+
 Result<RowsView> Core::rows_view(HandleId id,
                                  std::uint64_t ticket,
                                  PlaneKind kind,
@@ -234,20 +248,13 @@ Result<RowsView> Core::rows_view(HandleId id,
                                  std::uint32_t rank) noexcept {
   HOLDFAST_TRY(check_open(id, ticket));
   HOLDFAST_TRY(check_rank(rank));
-  SequenceRecord const& record = sequences_[id.index];
   std::uint32_t layer_index = 0;
   std::uint32_t plane = 0;
   storage::ClassPlan const* const known = plan_.find(kind, layer, &layer_index, &plane);
   if (known == nullptr || known->page_rows == 0 || known->derived) {
     return invalid("plane", "the layer has no rows of this kind to write", layer);
   }
-  if (known->rule == PlaneRule::kRing &&
-      record.rows > known->ring_rows - record.position % known->pool) {
-    return invalid("plane",
-                   "a view on a ring cannot take this many rows; use write()",
-                   record.rows,
-                   known->ring_rows - record.position % known->pool);
-  }
+  HOLDFAST_TRY(check_ring_view(sequences_[id.index], *known));
   std::uint64_t const at = cell(id.index, plane, layer_index, rank);
   written_[at] = std::max(written_[at], std::min(written, open_range(id.index, plane).count));
   viewed_[at] = 1;

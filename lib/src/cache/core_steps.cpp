@@ -147,7 +147,7 @@ void Core::close_step(std::uint32_t index) noexcept {
   free_steps_[free_step_count_++] = index;
 }
 
-Status Core::drop_step(HandleId step, Stream stream) noexcept {
+Status Core::drop_step(HandleId step, Stream stream, bool is_last) noexcept {
   HOLDFAST_TRY(check_step(step));
   auto const items =
       step_items_.span(std::uint64_t{step.index} * plan_.step_items, steps_[step.index].items);
@@ -163,7 +163,10 @@ Status Core::drop_step(HandleId step, Stream stream) noexcept {
   if (live != 0) {
     answer = drop(keeps_.span(0, live), steps_[step.index].ticket, stream);
   }
-  close_step(step.index);
+  // What was refused has changed nothing; after a device's failure every item is over.
+  if (answer || answer.error().code == ErrorCode::kDeviceFailed || is_last) {
+    close_step(step.index);
+  }
   return answer;
 }
 

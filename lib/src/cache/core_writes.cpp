@@ -354,8 +354,21 @@ Status Core::replay(HandleId step, GraphSignature const& signature, Stream strea
   }
   for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
-    for (std::uint32_t rank = 0; rank < plan_.ranks && known.page_rows != 0; ++rank) {
+    if (known.page_rows == 0 || known.rule == PlaneRule::kDraft) {
+      continue;
+    }
+    for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
       HOLDFAST_TRY(check_unwritten(step, plane, 0, known.layer_count, rank));
+    }
+    for (std::uint32_t i = 0; (signature.viewed >> plane & 1U) != 0 && i < steps_[step.index].items;
+         ++i) {
+      HandleId const id = items_of(step)[i].id;
+      Status const fits = id.index == 0 ? Status{} : check_ring_view(sequences_[id.index], known);
+      if (!fits) {
+        Error error = fits.error();
+        error.item = static_cast<std::int32_t>(i);
+        return error;
+      }
     }
   }
   HOLDFAST_TRY(enter_step(step, stream));

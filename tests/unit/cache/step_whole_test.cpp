@@ -227,5 +227,54 @@ TEST_F(WholeStep, CountsAsWrittenOnceReplayed) {
   EXPECT_TRUE(IsOk(again.finish(keeps_of(parts))));
 }
 
+TEST_F(WholeStep, IsNotReplayedWhereAViewedRingWouldBeLapped) {
+  create(latent_layout());  // sequence i is at 3 + i; a ring of 6 takes 6 less position % 2
+  std::vector<StepPart> const parts = {append(1, 6)};
+  Step step = begin(parts);
+  ASSERT_TRUE(IsOk(step.write_all(PlaneKind::kLatent, 0, 2, source_.data())));
+  for (std::uint32_t const layer : {0U, 2U}) {
+    ASSERT_TRUE(IsOk(step.rows(0, PlaneKind::kTailRing, layer)));
+  }
+  auto const signature = step.signature();
+  ASSERT_TRUE(IsOk(signature));
+  ASSERT_TRUE(IsOk(step.drop()));
+  {
+    Step odd = begin({pad_part(1), append(0, 6)});
+    EXPECT_TRUE(
+        HasCode(odd.rows(1, PlaneKind::kTailRing, 0), ErrorCode::kInvalidArgument, "plane"));
+  }
+  Step odd = begin({append(0, 6)});
+  Status const refused = odd.replay(*signature);
+  ASSERT_TRUE(HasCode(refused, ErrorCode::kInvalidArgument, "plane"));
+  EXPECT_EQ(refused.error().item, 0);
+  EXPECT_TRUE(HasCode(odd.signature(), ErrorCode::kIncomplete)) << "nothing counts as written";
+  ASSERT_TRUE(IsOk(odd.drop()));
+  EXPECT_TRUE(IsOk(begin({append(1, 6)}).replay(*signature)));
+}
+
+TEST_F(WholeStep, IsReplayedWhenDraftRowsCameFirst) {
+  create(small_layout({{{small_attention()}}, {{DraftKvSpec{{.heads = 1, .head_dim = 1}}}}}));
+  Step step = begin({append(0, 2)});
+  ASSERT_TRUE(IsOk(step.write_all(PlaneKind::kAttentionKv, 0, 1, source_.data())));
+  auto const signature = step.signature();
+  ASSERT_TRUE(IsOk(signature));
+  ASSERT_TRUE(IsOk(step.drop()));
+  Step again = begin({append(0, 2)});
+  ASSERT_TRUE(IsOk(again.write(0, PlaneKind::kDraftKv, 1, source_.data(), 0, 1)));
+  EXPECT_TRUE(IsOk(again.replay(*signature)));
+}
+
+TEST_F(WholeStep, IsStillOpenWhenItsDropIsRefused) {
+  Step step = begin({verify(0, 4, 0)});
+  Status written;
+  for (std::uint32_t stream = 0; written && stream <= kLargestStreamCount; ++stream) {
+    written = step.write(0, PlaneKind::kAttentionKv, 0, source_.data(), 0, 1, Stream{stream});
+  }
+  ASSERT_TRUE(HasCode(written, ErrorCode::kExhausted)) << "no stream is left";
+  ASSERT_TRUE(HasCode(step.drop(Stream{99}), ErrorCode::kExhausted));
+  ASSERT_TRUE(IsOk(step.drop()));
+  EXPECT_TRUE(IsOk(sequences_[0].append(1)));
+}
+
 }  // namespace
 }  // namespace holdfast::test
