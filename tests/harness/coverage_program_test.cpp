@@ -70,5 +70,35 @@ TEST_F(CoverageProgram, RefusesWhatItCannotUse) {
   expect_refusal(3, "holdfast coverage --exhaustive 1 -o nowhere/a.json", "nowhere/a.json");
 }
 
+TEST_F(CoverageProgram, LosesNothingWhereItCannotWrite) {
+  Outcome const full = shell("holdfast coverage --exhaustive 1 -o /dev/full");
+  EXPECT_EQ(full.code, 3);
+  EXPECT_NE(full.out.find("transitions"), std::string::npos) << full.out;
+  EXPECT_NE(full.err.find("/dev/full: cannot be written"), std::string::npos) << full.err;
+  Outcome const early = shell("holdfast coverage --exhaustive 4 -o /no/such/folder/x");
+  EXPECT_EQ(early.code, 3);
+  EXPECT_EQ(early.out, "") << "said before any work";
+
+  // What is there stays as it was when the disk is full.
+  ASSERT_EQ(shell("holdfast run --threads 1 --geometry tiny --ops 2000 --coverage a.json").code, 0);
+  std::string const before = content_of(path("a.json"));
+  EXPECT_EQ(shell("ulimit -f 1; trap '' XFSZ; holdfast coverage a.json -o a.json").code, 3);
+  EXPECT_EQ(content_of(path("a.json")), before);
+}
+
+TEST_F(CoverageProgram, PassesOverOperationsThatMakeNoSense) {
+  ASSERT_EQ(shell("holdfast run --threads 1 --geometry tiny --ops 2000 --coverage a.json").code, 0);
+  Json hostile = Json::parse(content_of(path("a.json")));
+  for (Json& state : hostile.at("states")) {
+    state.at("witness") =
+        "holdfast-trace 1\ngeometry tiny\ndevice host\ncreate sequence=s0\n"
+        "leave items=append:s0:1:0:1 item=4294967295 via=0 piece=0 view=0\n"
+        "step items=append:s0:1:4294967295:1 piece=0 view=0\n";
+  }
+  write("b.json", hostile.dump());
+  Outcome const outcome = shell("holdfast coverage b.json --seeds seeds");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
 }  // namespace
 }  // namespace holdfast::test

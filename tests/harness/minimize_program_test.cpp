@@ -54,6 +54,9 @@ TEST_F(Program, MinimizePrintsATraceOrSavesIt) {
   write("printed.trace", printed.out);
   EXPECT_EQ(shell("holdfast replay printed.trace --mutant two_plane_snapshot").code, 1);
   EXPECT_EQ(printed.out.rfind("# violates ", 0), 0U) << printed.out;
+  Outcome const full = shell("holdfast minimize a.trace --mutant two_plane_snapshot -o /dev/full");
+  EXPECT_EQ(full.code, 3);
+  EXPECT_EQ(full.out, printed.out) << "what was searched for is not lost";
   Outcome const saved =
       shell("holdfast minimize a.trace --mutant two_plane_snapshot --no-compare -o 'c d.trace'");
   ASSERT_EQ(saved.code, 0) << saved.err;
