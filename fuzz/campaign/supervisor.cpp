@@ -324,7 +324,11 @@ class Supervisor {
     target.seconds += seconds_now() - one.started;
     std::string const log = end_of_log(one.job.work);
     bool const killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    bool const told_to_end = is_stopping() && WIFSIGNALED(status) && WTERMSIG(status) == SIGINT;
+    // A program of ours ends by itself then, and says so.
+    bool const said_so =
+        one.job.kind == JobKind::kCheck && WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT;
+    bool const told_to_end =
+        is_stopping() && (said_so || (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT));
     if (one.timed_out) {
       ++target.time_outs;
       recover_program(one, "HANG", log);
