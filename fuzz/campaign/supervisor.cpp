@@ -324,11 +324,9 @@ class Supervisor {
     target.seconds += seconds_now() - one.started;
     std::string const log = end_of_log(one.job.work);
     bool const killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    // A program of ours ends by itself then, and says so.
-    bool const said_so =
-        one.job.kind == JobKind::kCheck && WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT;
-    bool const told_to_end =
-        is_stopping() && (said_so || (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT));
+    // By the signal, or with the exit code that says so.
+    int const end = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
+    bool const told_to_end = is_stopping() && end == SIGINT;
     if (one.timed_out) {
       ++target.time_outs;
       recover_program(one, "HANG", log);
