@@ -516,6 +516,16 @@ constexpr MutantInfo kMutants[] = {
      "a step counts a sequence that was released as its own, and cannot be finished",
      "G11",
      "OWNER FAIL LIVE"},
+    {"map_not_marked",
+     "who writes a whole step in another stream does not wait for the step's map of rows",
+     "F2, F10",
+     "ORDER",
+     true},
+    {"map_reused_early",
+     "a step's map of rows is written while the step before may still read its own",
+     "G4",
+     "ORDER",
+     true},
 };
 
 }  // namespace

@@ -67,6 +67,12 @@ constexpr OrderRule kRules[] = {
      "A wait that failed is no wait: the call fails, and whoever comes next waits again.",
      "lib/src/cache/fences.cpp",
      "failed_wait_ignored wait_noted_early marked_before_wait"},
+    {"map",
+     "A write of a whole step comes after its map of rows was written, in whatever stream; the "
+     "next "
+     "step's map is written after every read of the one before.",
+     "lib/src/cache/core_writes.cpp",
+     "map_not_marked map_reused_early"},
     {"parameters",
      "The host writes a parameter slot again after every launch that reads it, in all streams; "
      "when "

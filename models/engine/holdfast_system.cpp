@@ -170,12 +170,13 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
     }
     return Observation::failure(status.error().code);
   };
-  if (Status const named = names_rows(*step, items); !named) {
-    return give_up_all(named);
-  }
   if (Status const wrote = style.whole ? write_whole(*step, items, positions, style) : Status{};
       !wrote) {
     return give_up_all(wrote);
+  }
+  // After the writes: the host waits here, and would order what the writes must wait for.
+  if (Status const named = names_rows(*step, items); !named) {
+    return give_up_all(named);
   }
   for (std::uint32_t i = 0; i < items.count; ++i) {
     StepPart const& part = items.parts[i];

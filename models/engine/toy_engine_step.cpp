@@ -26,13 +26,15 @@ Status ToyEngine::write_step(Step& step,
     need += need_of(item.rows);
   }
   HOLDFAST_TRY(make_room(need, style.stream));
+  Stream const via = style.via.value_or(style.stream);
+  HOLDFAST_TRY(make_room(0, via));
   Token const* tokens[kStepItemLimit];
   for (std::size_t i = 0; i < items.size(); ++i) {
     tokens[i] = scratch_.keep(std::span<Token const>{items[i].tokens});
   }
   for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
     for (PlaneShape const& plane : shape_.planes) {
-      HOLDFAST_TRY(write_layers(step, plane, items, {tokens, items.size()}, rank, style.stream));
+      HOLDFAST_TRY(write_layers(step, plane, items, {tokens, items.size()}, rank, via));
     }
     for (std::uint32_t i = 0; i < items.size(); ++i) {
       ItemRows const& item = items[i];

@@ -27,7 +27,7 @@ struct CancelOp {
         items, {.piece = piece, .view = view != 0}, {.dropped = true, .destroyed = gone != 0});
   }
   static std::optional<CancelOp> generate(GenerateContext const& context) {
-    auto step = StepOp::generate(context);
+    auto step = StepOp::generate_items(context);
     if (!step) {
       return std::nullopt;
     }

@@ -33,7 +33,7 @@ struct LeaveOp {
         items, {.piece = piece, .view = view != 0}, {.released = item, .released_in = Stream{via}});
   }
   static std::optional<LeaveOp> generate(GenerateContext const& context) {
-    auto step = StepOp::generate(context);
+    auto step = StepOp::generate_items(context);
     if (!step) {
       return std::nullopt;
     }

@@ -4,11 +4,12 @@
 #pragma once
 
 #include "models/ops/pick.hpp"
+#include "models/ops/use_stream.hpp"
 #include "models/system.hpp"
 
 namespace holdfast::model {
 
-/// step items=append:s0:3:3:1,pad:2,verify:s1:4:2:4:inplace piece=0 view=0
+/// step items=append:s0:3:3:1,pad:2,verify:s1:4:2:4:inplace piece=0 view=0 whole=1 via=2
 struct StepOp {
   static constexpr char const* kName = "step";
   StepParts items;
@@ -16,6 +17,7 @@ struct StepOp {
   std::uint32_t view = 0;
   std::uint32_t skip = 0;
   std::uint32_t whole = 0;  // rows of all items by one write for several layers
+  std::uint32_t via = UseStreamOp::kStreamNames;  // stream of that write; that many: the program's
 
   [[nodiscard]] bool precondition(Model const& model) const {
     for (StepPart const& item : items) {
@@ -31,16 +33,24 @@ struct StepOp {
         return false;
       }
     }
-    return items.count <= 2 * model.shape().capacity.sequences;
+    return via <= UseStreamOp::kStreamNames && items.count <= 2 * model.shape().capacity.sequences;
   }
   Observation apply(Model& model, Observation const& got) const {
     return model.step(items, got.is(ErrorCode::kExhausted), skip);
   }
   Observation run(System& system) const {
-    return system.step(
-        items, {.piece = piece, .view = view != 0, .skip = skip, .whole = whole != 0}, {});
+    bool const is_elsewhere = whole != 0 && via < UseStreamOp::kStreamNames;
+    return system.step(items,
+                       {.piece = piece,
+                        .view = view != 0,
+                        .skip = skip,
+                        .whole = whole != 0,
+                        .via = is_elsewhere ? std::optional{Stream{via}} : std::nullopt},
+                       {});
   }
   static std::optional<StepOp> generate(GenerateContext const& context);
+  /// A step over sequences at rest; nothing when none was drawn.
+  static std::optional<StepOp> generate_items(GenerateContext const& context);
   template <typename Visitor>
   void fields(Visitor& visit) {
     visit("items", items);
@@ -48,6 +58,7 @@ struct StepOp {
     visit("view", view);
     visit("skip", skip, 0U);
     visit("whole", whole, 0U);
+    visit("via", via, UseStreamOp::kStreamNames);
   }
   [[nodiscard]] std::uint32_t rows() const {
     std::uint32_t rows = 0;
@@ -83,7 +94,7 @@ inline void StepOp::generate_part(GenerateContext const& context,
   token += part.rows;
 }
 
-inline std::optional<StepOp> StepOp::generate(GenerateContext const& context) {
+inline std::optional<StepOp> StepOp::generate_items(GenerateContext const& context) {
   Source& source = context.source;
   StepOp op;
   Token token = context.model.next_token();
@@ -116,6 +127,26 @@ inline std::optional<StepOp> StepOp::generate(GenerateContext const& context) {
   op.view = source.one_in(4) ? 1 : 0;
   op.skip = pick_skip(context);
   op.whole = source.one_in(3) ? 1 : 0;
+  return op;
+}
+
+inline std::optional<StepOp> StepOp::generate(GenerateContext const& context) {
+  auto op = generate_items(context);
+  if (!context.model.is_asynchronous()) {
+    return op;  // one stream is as good as another
+  }
+  // Told by the token, so that it takes no draw from what follows.
+  Source own{mix(context.model.next_token(), 0x766961U)};
+  if (!op && own.one_in(kRareRate)) {
+    // Of padding alone, as a rank that has no request steps with the others.
+    op.emplace();
+    op->items.parts[op->items.count++] = {.deed = StepDeed::kPad,
+                                          .rows = context.source.between(1, 4)};
+    op->whole = 1;
+  }
+  if (op && op->whole != 0) {
+    op->via = own.below(UseStreamOp::kStreamNames + 1);
+  }
   return op;
 }
 

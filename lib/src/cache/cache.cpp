@@ -5,18 +5,15 @@
 #include <new>
 
 #include "cache/core.hpp"
+#include "cache/core_errors.hpp"
 
 namespace holdfast {
-namespace {
 
 using internal::cache::Core;
+using internal::cache::invalid;
+using internal::cache::of_item;
 using internal::cache::OpenKind;
-
-Error stale(char const* what) noexcept {
-  return Error{.code = ErrorCode::kStale, .text = "is used up", .subject = what};
-}
-
-}  // namespace
+using internal::cache::stale;
 
 namespace detail {
 
@@ -352,21 +349,16 @@ Status Cache::check(std::span<StepItem const> items) const noexcept {
                  .got = static_cast<std::int64_t>(items.size()),
                  .limit = core_->step_item_limit()};
   }
-  for (std::size_t i = 0; i < items.size(); ++i) {
+  for (std::uint32_t i = 0; i < items.size(); ++i) {
     StepItem const& item = items[i];
-    Error error{.subject = "items", .item = static_cast<std::int32_t>(i)};
     if ((item.sequence == nullptr) != (item.kind == StepKind::kPad)) {
-      error.text = "padding has no sequence, anything else has one";
-      return error;
+      return of_item(invalid("items", "padding has no sequence, anything else has one"), i);
     }
     if (item.sequence != nullptr && item.sequence->core_ == nullptr) {
-      error = stale("sequence");
-      error.item = static_cast<std::int32_t>(i);
-      return error;
+      return of_item(stale("sequence"), i);
     }
     if (item.sequence != nullptr && item.sequence->core_ != core_) {
-      error.text = "belongs to another cache";
-      return error;
+      return of_item(invalid("items", "belongs to another cache"), i);
     }
   }
   return {};

@@ -21,4 +21,10 @@ namespace holdfast::internal::cache {
                .limit = limit};
 }
 
+/// The error as that of one item of a step; an item below 0 is none.
+[[nodiscard]] inline Error of_item(Error error, std::int64_t item) noexcept {
+  error.item = static_cast<std::int32_t>(item);
+  return error;
+}
+
 }  // namespace holdfast::internal::cache

@@ -62,9 +62,7 @@ Status Core::check_items(std::span<ItemRequest const> items, bool is_step) noexc
       answer = invalid("sequence", "is in the step twice");
     }
     if (!answer) {
-      Error error = answer.error();
-      error.item = is_step ? static_cast<std::int32_t>(i) : -1;
-      return error;
+      return is_step ? of_item(answer.error(), i) : answer.error();
     }
     sequences_[item.id.index].ticket =
         next_ticket_;  // marks it as seen; nothing is open under it yet
@@ -128,7 +126,7 @@ void Core::open_item(ItemRequest const& item) noexcept {
 
 Status Core::enter_begin(std::span<ItemRequest const> items, bool is_step, Stream stream) noexcept {
   HOLDFAST_TRY(enter_to_take(stream));
-  if (is_step) {
+  if (is_step && !HOLDFAST_MUTANT(kMapReusedEarly)) {
     HOLDFAST_TRY(fences_.wait_for(row_map_));
   }
   for (ItemRequest const& item : items) {
@@ -136,7 +134,7 @@ Status Core::enter_begin(std::span<ItemRequest const> items, bool is_step, Strea
       HOLDFAST_TRY(enter(sequences_[item.id.index], stream));
     }
   }
-  row_map_ = is_step ? fences_.here() : row_map_;
+  row_map_ = is_step && !HOLDFAST_MUTANT(kMapNotMarked) ? fences_.here() : row_map_;
   return {};
 }
 
@@ -446,9 +444,7 @@ Status Core::finish(std::span<ItemKeep> items, std::uint64_t ticket, Stream stre
       }
     }
     if (!answer) {
-      Error error = answer.error();
-      error.item = item.item;
-      return error;
+      return of_item(answer.error(), item.item);
     }
     item.accepted = accepted_of(sequences_[item.id.index], item.keep);
   }

@@ -119,9 +119,8 @@ Status Core::finish_step(HandleId step,
         !padding && !HOLDFAST_MUTANT(kReleasedItemFinished) &&
         (!check_live(items[i].id) || sequences_[items[i].id.index].ticket != record.ticket);
     if ((padding || gone) && keep[i] != 0) {
-      Error error = padding ? invalid("keep", "of padding must be 0", keep[i]) : stale("sequence");
-      error.item = static_cast<std::int32_t>(i);
-      return error;
+      return of_item(padding ? invalid("keep", "of padding must be 0", keep[i]) : stale("sequence"),
+                     i);
     }
     if (!padding && !gone) {
       std::uint32_t const kept = keep[HOLDFAST_MUTANT(kPaddingShiftsKeeps) ? live : i];
@@ -129,7 +128,9 @@ Status Core::finish_step(HandleId step,
           .id = items[i].id, .keep = kept, .item = static_cast<std::int32_t>(i), .accepted = {}};
     }
   }
-  HOLDFAST_TRY(finish(keeps_.span(0, live), record.ticket, stream));
+  if (live != 0) {  // of padding alone no device is told
+    HOLDFAST_TRY(finish(keeps_.span(0, live), record.ticket, stream));
+  }
   std::fill(accepted.begin(), accepted.end(), Accepted{});
   for (std::uint32_t i = 0; i < live && !accepted.empty(); ++i) {
     accepted[static_cast<std::size_t>(keeps_[i].item)] = keeps_[i].accepted;

@@ -153,9 +153,7 @@ Status Core::check_whole_step(HandleId step) const noexcept {
     HandleId const id = items_of(step)[i].id;
     Status const open = id.index == 0 ? Status{} : check_open(id, record.ticket);
     if (!open) {
-      Error error = open.error();
-      error.item = static_cast<std::int32_t>(i);
-      return error;
+      return of_item(open.error(), i);
     }
   }
   return {};
@@ -173,9 +171,7 @@ Status Core::check_unwritten(HandleId step,
     for (std::uint32_t layer = 0; item.kind == OpenKind::kAppend && layer < layers; ++layer) {
       std::uint32_t const written = written_[cell(item.id.index, plane, first_layer + layer, rank)];
       if (written != 0) {
-        Error error = invalid("item", "has rows of this append written already", written, 0);
-        error.item = static_cast<std::int32_t>(i);
-        return error;
+        return of_item(invalid("item", "has rows of this append written already", written, 0), i);
       }
     }
   }
@@ -324,9 +320,7 @@ Result<GraphSignature> Core::signature(HandleId step) const noexcept {
       continue;
     }
     if (Status const written = check_written(item.id.index, item.rows); !written) {
-      Error error = written.error();
-      error.item = static_cast<std::int32_t>(i);
-      return error;
+      return of_item(written.error(), i);
     }
     for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
       for (std::uint32_t at = 0; at < plan_.ranks * plan_.classes[plane].layer_count; ++at) {
@@ -365,9 +359,7 @@ Status Core::replay(HandleId step, GraphSignature const& signature, Stream strea
       HandleId const id = items_of(step)[i].id;
       Status const fits = id.index == 0 ? Status{} : check_ring_view(sequences_[id.index], known);
       if (!fits) {
-        Error error = fits.error();
-        error.item = static_cast<std::int32_t>(i);
-        return error;
+        return of_item(fits.error(), i);
       }
     }
   }

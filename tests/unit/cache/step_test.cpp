@@ -464,6 +464,18 @@ TEST(StepCost, ADropTakesOneLaunchAndNoMemory) {
   batch.expect_all();
 }
 
+TEST(StepCost, PaddingAloneEndsWithoutALaunch) {
+  Batch<> batch{1};
+  std::vector<StepItem> const items = {{.kind = StepKind::kPad, .rows = 3}};
+  auto step = batch.cache().begin(items);
+  ASSERT_TRUE(IsOk(step));
+  std::uint64_t const launches = batch.device.launches;
+  EXPECT_TRUE(IsOk(step->finish(std::vector<std::uint32_t>{0})));
+  EXPECT_EQ(batch.device.launches, launches);
+  EXPECT_TRUE(HasCode(step->finish(std::vector<std::uint32_t>{0}), ErrorCode::kStale, "step"));
+  batch.expect_all();
+}
+
 /// Three sequences with rows; two of them in a step.
 class StepFailure : public testing::Test {
  protected:
