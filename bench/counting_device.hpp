@@ -13,9 +13,7 @@ namespace holdfast::bench {
 /// What was asked since the last clear().
 struct DeviceCounts {
   std::uint64_t launches = 0;
-  std::uint64_t copies = 0;
-  std::uint64_t copied_bytes = 0;  ///< by copy calls
-  std::uint64_t plane_bytes = 0;   ///< that the library's launches write into page and slot arenas
+  std::uint64_t plane_bytes = 0;  ///< that the library's launches write into page and slot arenas
   std::uint64_t allocations = 0;
   std::uint64_t synchronizes = 0;  ///< of whole streams
   std::uint64_t events = 0;
@@ -38,10 +36,6 @@ class CountingDevice final : public Device, private AccessSink {
   }
   void free(Memory memory) noexcept override { inner_.free(memory); }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
-    ++counts_.copies;
-    for (CopySegment const& segment : segments) {
-      counts_.copied_bytes += segment.bytes;
-    }
     return inner_.copy(segments, stream);
   }
   Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {

@@ -7,6 +7,7 @@
 #include <holdfast/cache.hpp>
 #include <holdfast/cuda.hpp>
 #include <utility>
+#include <vector>
 
 #include "bench/counting_device.hpp"
 #include "bench/timing.hpp"
@@ -120,16 +121,20 @@ class Scene {
       must(open.write(info.kind, layer, next_source(info, rows), rows), "write");
     });
   }
-  /// Rows of all items, by one launch for each plane class.
+  /// Rows of all items, by one launch.
   void write_all(Step& step, std::uint32_t rows) {
+    std::vector<PlaneRows> classes;
     for (std::uint32_t plane = 0; plane < look().plane_count(); ++plane) {
       PlaneInfo const info = look().plane(plane);
       auto const layers = static_cast<std::uint32_t>(info.layers.size());
       if (is_written(info)) {
-        must(step.write_all(info.kind, info.layers[0], layers, next_source(info, layers * rows)),
-             "write_all");
+        classes.push_back({.plane = info.kind,
+                           .layer = info.layers[0],
+                           .layers = layers,
+                           .source = next_source(info, layers * rows)});
       }
     }
+    must(step.write_all(classes), "write_all");
   }
   /// Bytes that one write() of all planes reads and writes.
   [[nodiscard]] std::uint64_t bytes_of_write(std::uint32_t rows) const {

@@ -120,14 +120,21 @@ class ToyEngine {
                    float* out,
                    std::uint32_t rank,
                    Stream stream) noexcept;
-  /// The rows of all items in all layers of a shape, by one call; does nothing for a shape whose first
-  /// layer is another.
+  /// The rows of all items in all layers, many classes by one call.
   Status write_layers(Step& step,
-                      PlaneShape const& plane,
                       std::span<ItemRows const> items,
                       std::span<Token const* const> tokens,
                       std::uint32_t rank,
                       Stream stream) noexcept;
+  Status write_classes(Step& step,
+                       std::span<PlaneRows const> classes,
+                       std::uint32_t rank,
+                       Stream stream) noexcept;
+  Result<PlaneRows> stage_layers(PlaneShape const& plane,
+                                 std::span<ItemRows const> items,
+                                 std::span<Token const* const> tokens,
+                                 std::uint32_t rank,
+                                 Stream stream) noexcept;
   template <typename Handle>
   Status write_draft(Handle& handle,
                      PlaneShape const& plane,

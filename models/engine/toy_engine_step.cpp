@@ -33,9 +33,7 @@ Status ToyEngine::write_step(Step& step,
     tokens[i] = scratch_.keep(std::span<Token const>{items[i].tokens});
   }
   for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
-    for (PlaneShape const& plane : shape_.planes) {
-      HOLDFAST_TRY(write_layers(step, plane, items, {tokens, items.size()}, rank, via));
-    }
+    HOLDFAST_TRY(write_layers(step, items, {tokens, items.size()}, rank, via));
     for (std::uint32_t i = 0; i < items.size(); ++i) {
       ItemRows const& item = items[i];
       if (item.is_padding || item.rows == 0) {
@@ -57,17 +55,47 @@ Status ToyEngine::write_step(Step& step,
   return {};
 }
 
+/// All classes at once.
 Status ToyEngine::write_layers(Step& step,
-                               PlaneShape const& plane,
                                std::span<ItemRows const> items,
                                std::span<Token const* const> tokens,
                                std::uint32_t rank,
                                Stream stream) noexcept {
+  constexpr std::size_t kMost = 16;  // of one call
+  PlaneRows classes[kMost];
+  std::size_t count = 0;
+  for (PlaneShape const& plane : shape_.planes) {
+    if (count == kMost) {
+      HOLDFAST_TRY(write_classes(step, {classes, count}, rank, stream));
+      count = 0;
+    }
+    auto const rows = stage_layers(plane, items, tokens, rank, stream);
+    HOLDFAST_TRY(rows);
+    classes[count] = *rows;
+    count += rows->layers == 0 ? 0U : 1U;
+  }
+  return write_classes(step, {classes, count}, rank, stream);
+}
+
+Status ToyEngine::write_classes(Step& step,
+                                std::span<PlaneRows const> classes,
+                                std::uint32_t rank,
+                                Stream stream) noexcept {
+  return try_again([&]() noexcept { return step.write_all(classes, stream, rank); });
+}
+
+/// Rows of the class that a plane is the first one of, where the device can read them; no layers when it
+/// is another one.
+Result<PlaneRows> ToyEngine::stage_layers(PlaneShape const& plane,
+                                          std::span<ItemRows const> items,
+                                          std::span<Token const* const> tokens,
+                                          std::uint32_t rank,
+                                          Stream stream) noexcept {
   auto const begin = shape_.planes.begin();
   auto const has_its_shape = [&](PlaneShape const& other) { return is_of_class(plane, other); };
   if (plane.derived || rule_of(plane.kind) == PlaneRule::kDraft ||
       &*std::find_if(begin, shape_.planes.end(), has_its_shape) != &plane) {
-    return {};
+    return PlaneRows{};
   }
   auto const layers =
       static_cast<std::uint32_t>(std::count_if(begin, shape_.planes.end(), has_its_shape));
@@ -89,9 +117,7 @@ Status ToyEngine::write_layers(Step& step,
       out += std::size_t{item.rows} * elements;
     }
   }
-  return try_again([&]() noexcept {
-    return step.write_all(plane.kind, plane.layer, layers, staging, stream, rank);
-  });
+  return PlaneRows{.plane = plane.kind, .layer = plane.layer, .layers = layers, .source = staging};
 }
 
 }  // namespace holdfast::model

@@ -25,15 +25,14 @@ class WrappingDevice : public Device {
   std::uint64_t allocations = 0;              ///< asked for, failed ones counted
   std::uint64_t frees = 0;                    ///< given back
   std::uint64_t launches = 0;                 ///< asked for, failed ones counted
-  std::uint64_t copies = 0;                   ///< calls, failed ones counted
-  std::uint64_t copied_segments = 0;          ///< of the calls that were not failed
-  std::uint64_t copied_bytes = 0;             ///< likewise
+  std::uint64_t copies = 0;                   ///< calls
+  std::uint64_t watched_bytes = 0;            ///< launches are asked for writes of so many bytes
+  std::uint64_t watched_writes = 0;           ///< such writes
   std::uint64_t failing_allocation = kNever;  ///< 0-based index of the allocation that fails
   std::uint64_t failing_launch = kNever;      ///< 0-based index of the launch that fails
   std::uint64_t writes = 0;                   ///< host_write calls, failed ones counted
   std::uint64_t failing_write = kNever;       ///< 0-based index of the host_write that fails
   bool failing_fill = false;
-  bool failing_copy = false;
   bool failing_synchronize = false;
   bool failing_read = false;
 
@@ -65,19 +64,16 @@ class WrappingDevice : public Device {
   }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
     ++copies;
-    if (failing_copy) {
-      return planned();
-    }
-    for (CopySegment const& segment : segments) {
-      ++copied_segments;
-      copied_bytes += segment.bytes;
-    }
     return host_->copy(segments, stream);
   }
   Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
     return failing_fill ? planned() : host_->fill(segments, stream);
   }
   Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
+    if (watched_bytes != 0) {
+      Watch watch{*this};
+      kernel.accesses(parameters, watch);
+    }
     return launches++ == failing_launch ? planned() : host_->launch(kernel, parameters, stream);
   }
   Result<Event> record(Stream stream) noexcept override { return host_->record(stream); }
@@ -105,6 +101,15 @@ class WrappingDevice : public Device {
   [[nodiscard]] std::span<Memory const> memories() const noexcept { return memories_; }
 
  private:
+  struct Watch final : AccessSink {
+    explicit Watch(WrappingDevice& owner) : device{owner} {}
+    void read(void const* /*base*/, std::uint64_t /*bytes*/) noexcept override {}
+    void write(void const* /*base*/, std::uint64_t bytes) noexcept override {
+      device.watched_writes += bytes == device.watched_bytes ? 1 : 0;
+    }
+    WrappingDevice& device;
+  };
+
   static Status planned() noexcept {
     return Error{.code = ErrorCode::kDeviceFailed, .text = "planned", .subject = "device"};
   }

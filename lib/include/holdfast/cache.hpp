@@ -223,14 +223,14 @@ class Sequence : public detail::HandleBase {
 
   /// Opens an append of `rows` rows.
   /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (0 rows), kTooLong, kExhausted
-  /// Cost     : one launch; in place on a state that anything else holds, one flat copy of a slot
+  /// Cost     : one launch; in place on a state that anything else holds, it copies a slot
   Result<Append> append(std::uint32_t rows,
                         Stream stream = {},
                         AppendMode mode = AppendMode::kOutOfPlace) noexcept;
   /// Opens a round of `rows` provisional rows (0 is legal).
   /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (more than the largest round; rescan
   ///            without a stash in the layout, or before set_rescan), kTooLong, kExhausted
-  /// Cost     : one launch; in place with rows, one flat copy of a slot
+  /// Cost     : one launch; in place with rows, it copies a slot
   Result<Round> verify(std::uint32_t rows,
                        Stream stream = {},
                        RoundKind kind = RoundKind::kColumns) noexcept;
@@ -309,6 +309,14 @@ struct GraphSignature {
       0;  ///< plane classes that the engine's kernels write through views, a bit each
 };
 
+/// Rows of one plane class of a step, for Step::write_all().
+struct PlaneRows {
+  PlaneKind plane = PlaneKind::kAttentionKv;
+  std::uint32_t layer = 0;        ///< the first one
+  std::uint32_t layers = 0;       ///< this one and those that come after it in its class
+  float const* source = nullptr;  ///< device memory, [layers, rows of the step, row elements] f32
+};
+
 /// One engine step over a list of sequences. Destroying it drops every item. A sequence that is
 /// released meanwhile is cancelled and leaves the step.
 class Step : public detail::HandleBase {
@@ -340,6 +348,13 @@ class Step : public detail::HandleBase {
                    std::uint32_t layer,
                    std::uint32_t layers,
                    float const* source,
+                   Stream stream = {},
+                   std::uint32_t rank = 0) noexcept;
+  /// The same for several classes at once, all written or none: one launch for four of rows and four of
+  /// indexer rows that it has, as a rule for all of them. A pipeline stage is one of its own.
+  ///
+  /// Errors   : as above; kInvalidArgument also for more than 16 classes, and for layers that are in two
+  Status write_all(std::span<PlaneRows const> classes,
                    Stream stream = {},
                    std::uint32_t rank = 0) noexcept;
   /// What a graph is bound to that captured the launches by which this step was written. Those are
@@ -431,8 +446,7 @@ class Cache {
   static Result<Cache> create(Layout const& layout, Device& device) noexcept;
   /// Starts an empty sequence; its state is zeros. Errors: kStale (closed), kExhausted.
   Result<Sequence> create_sequence(Stream stream = {}) noexcept;
-  /// Opens a step: reserves for all items, or for none. One launch, and one call for all flat
-  /// copies of in-place items.
+  /// Opens a step: reserves for all items, or for none. One launch.
   ///
   /// Errors   : those of Sequence::append and Sequence::verify, naming the item; kInvalidArgument
   ///            (no item, a sequence twice, another cache's, padding with a sequence); kTooLong

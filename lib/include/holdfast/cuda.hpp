@@ -14,6 +14,7 @@ namespace holdfast {
 struct CudaQueue {
   void* stream = nullptr;             ///< cudaStream_t, of the current device
   std::uint32_t multiprocessors = 0;  ///< of that device
+  void* relaunches = nullptr;         ///< the library's own
 };
 
 /// Enqueues a kernel's device code, which gives the same bits as Kernel::host. Returns a cudaError_t;

@@ -54,8 +54,14 @@ Status Step::write_all(PlaneKind plane,
                        float const* source,
                        Stream stream,
                        std::uint32_t rank) noexcept {
-  return core_ == nullptr ? Status{stale("step")}
-                          : core_->write_step(id_, plane, layer, layers, source, rank, stream);
+  PlaneRows const rows{.plane = plane, .layer = layer, .layers = layers, .source = source};
+  return write_all({&rows, 1}, stream, rank);
+}
+
+Status Step::write_all(std::span<PlaneRows const> classes,
+                       Stream stream,
+                       std::uint32_t rank) noexcept {
+  return core_ == nullptr ? Status{stale("step")} : core_->write_step(id_, classes, rank, stream);
 }
 
 Result<GraphSignature> Step::signature() const noexcept {

@@ -43,14 +43,10 @@ Status Core::create(Layout const& layout) noexcept {
     return invalid(
         "devices", "must be one for each rank of each stage", device_count_, plan_.device_count());
   }
-  for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
-    cells_ += plan_.classes[index].layer_count;
-  }
   if (!sequences_.create(plan_.sequence_limit) || !snapshots_.create(plan_.snapshot_limit) ||
       !free_sequences_.create(plan_.sequence_limit) || !free_snapshots_.create(plan_.first_entry) ||
-      !written_.create(std::uint64_t{plan_.sequence_limit} * plan_.ranks * cells_) ||
-      !viewed_.create(std::uint64_t{plan_.sequence_limit} * plan_.ranks * cells_) ||
-      !steps_.create(plan_.step_records) || !free_steps_.create(plan_.step_records) ||
+      !writes_.create(plan_) || !steps_.create(plan_.step_records) ||
+      !free_steps_.create(plan_.step_records) ||
       !step_items_.create(std::uint64_t{plan_.step_records} * plan_.step_items) ||
       !keeps_.create(plan_.step_items) || !rescan_items_.create(plan_.step_items) ||
       !events_.create(std::uint64_t{1 + plan_.snapshot_limit - plan_.first_entry} *
@@ -193,10 +189,6 @@ SequenceMirror* Core::mirror(std::uint32_t sequence, std::uint32_t device) const
   return reinterpret_cast<SequenceMirror*>(memories_[device].base + sequence * plan_.mirror_bytes);
 }
 
-Owner Core::owner_of(std::uint32_t index) const noexcept {
-  return {.index = index, .mark = (std::uint64_t{sequences_[index].generation} << 32U) | index};
-}
-
 Status Core::check_live(HandleId id) const noexcept {
   if (!open_ || id.index == 0 || id.index >= plan_.sequence_limit || !sequences_[id.index].live ||
       (sequences_[id.index].generation != id.generation && !HOLDFAST_MUTANT(kGenerationIgnored))) {
@@ -305,7 +297,7 @@ Result<HandleId> Core::create_sequence(Stream stream) noexcept {
   return HandleId{*taken, record.generation};
 }
 
-Status Core::enter(SequenceRecord& record, Stream stream) noexcept {
+Status Core::enter_other(SequenceRecord& record, Stream stream) noexcept {
   HOLDFAST_TRY(fences_.enter(stream));
   Mark const last = record.mark;
   record.mark = HOLDFAST_MUTANT(kMarkedBeforeWait) ? fences_.here() : last;
@@ -349,9 +341,10 @@ void Core::describe(std::uint32_t index) noexcept {
     update.read_slot = 0;
   }
   for_each_plane([&](std::uint32_t plane_index, auto const& plane) {
-    std::uint32_t& slot = step_of(plane_index).mirror().read_slot;
-    if (record.position != 0 || !HOLDFAST_MUTANT(kScratchSlotPublished)) {
-      slot = std::max(slot, plane.state({HolderKind::kSequence, index}).read_slot);
+    if constexpr (requires { plane.read_slot(index); }) {
+      if (record.position != 0 || !HOLDFAST_MUTANT(kScratchSlotPublished)) {
+        step_of(plane_index).mirror().read_slot = plane.read_slot(index);
+      }
     }
   });
 }

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "cache/fences.hpp"
+#include "cache/write_counts.hpp"
 #include "planes/plane_list.hpp"
 #include "planes/row_kernels.hpp"
 #include "prefix/byte_form.hpp"
@@ -139,10 +140,7 @@ class Core {
                                   std::uint32_t rank,
                                   Stream stream) noexcept;
   [[nodiscard]] Status write_step(HandleId step,
-                                  PlaneKind kind,
-                                  std::uint32_t layer,
-                                  std::uint32_t layers,
-                                  float const* source,
+                                  std::span<PlaneRows const> classes,
                                   std::uint32_t rank,
                                   Stream stream) noexcept;
   [[nodiscard]] Result<GraphSignature> signature(HandleId step) const noexcept;
@@ -260,7 +258,9 @@ class Core {
   }
 
   [[nodiscard]] Status create_planes() noexcept;
-  [[nodiscard]] storage::Owner owner_of(std::uint32_t index) const noexcept;
+  [[nodiscard]] storage::Owner owner_of(std::uint32_t index) const noexcept {
+    return {.index = index, .mark = (std::uint64_t{sequences_[index].generation} << 32U) | index};
+  }
   [[nodiscard]] Status check_live(HandleId id) const noexcept;
   [[nodiscard]] Status check_at_rest(HandleId id) const noexcept;
   [[nodiscard]] Status check_open(HandleId id, std::uint64_t ticket) const noexcept;
@@ -284,6 +284,17 @@ class Core {
   [[nodiscard]] static Status check_ring_view(SequenceRecord const& record,
                                               storage::ClassPlan const& known) noexcept;
   [[nodiscard]] Status check_whole_step(HandleId step) const noexcept;
+  /// Layers of one class of a step, that exist.
+  struct StepLayers {
+    std::uint32_t plane;
+    std::uint32_t first_layer;  // position in its class
+    std::uint32_t layers;
+    float const* source;
+  };
+  [[nodiscard]] Result<StepLayers> step_layers(PlaneRows const& rows) const noexcept;
+  void count_written(ItemRequest const& item,
+                     StepLayers const& layers,
+                     std::uint32_t rank) noexcept;
   [[nodiscard]] Status check_unwritten(HandleId step,
                                        std::uint32_t plane,
                                        std::uint32_t first_layer,
@@ -292,12 +303,21 @@ class Core {
   [[nodiscard]] Status enter_step(HandleId step, Stream stream) noexcept;
   /// What of a signature the items decide.
   [[nodiscard]] GraphSignature shape_of(HandleId step) const noexcept;
-  /// `rows` of the layers from `first_layer` of the ring's class on.
-  [[nodiscard]] Status launch_step_indexer(planes::WriteRowsParameters const& rows,
-                                           std::uint32_t ring_plane,
-                                           std::uint32_t first_layer,
-                                           std::uint32_t rank,
-                                           Stream stream) noexcept;
+  /// Adds all rows of a step to a list, which is launched whenever it is full.
+  [[nodiscard]] Status list_rows(planes::WriteListParameters& list,
+                                 StepLayers const& layers,
+                                 std::uint32_t rows,
+                                 std::uint32_t rank,
+                                 Stream stream) noexcept;
+  [[nodiscard]] Status list_indexer(planes::WriteListParameters& list,
+                                    StepLayers const& layers,
+                                    std::uint32_t rows,
+                                    std::uint32_t rank,
+                                    Stream stream) noexcept;
+  /// Launches what is in a list, which is empty then.
+  [[nodiscard]] Status launch_list(planes::WriteListParameters& list,
+                                   Device& device,
+                                   Stream stream) noexcept;
   /// The items as begin takes them, in the memory of the next step's record. Errors: kExhausted.
   [[nodiscard]] Result<std::span<ItemRequest>> requests_of(
       std::span<StepItem const> items) noexcept;
@@ -314,12 +334,6 @@ class Core {
   [[nodiscard]] bool can_forget(std::uint32_t index) const noexcept;
   [[nodiscard]] Accepted accepted_of(SequenceRecord const& record,
                                      std::uint32_t keep) const noexcept;
-  struct Written {
-    std::uint32_t least = 0;
-    std::uint32_t most = 0;
-    bool is_viewed = false;  // a layer of it, so that any row may be written
-  };
-  [[nodiscard]] Written written_of(std::uint32_t index, std::uint32_t plane) const noexcept;
   [[nodiscard]] Status check_written(std::uint32_t index, std::uint32_t keep) const noexcept;
   [[nodiscard]] Status build_viewed_keys(std::uint32_t index,
                                          std::uint32_t keep,
@@ -371,7 +385,10 @@ class Core {
   void drop_planes(std::uint32_t held) noexcept;
   void load_planes(std::uint32_t snapshot, std::uint32_t index, planes::LoadKind kind) noexcept;
   /// Begins a call on a sequence: its stream waits for the sequence's last call.
-  [[nodiscard]] Status enter(SequenceRecord& record, Stream stream) noexcept;
+  [[nodiscard]] Status enter(SequenceRecord& record, Stream stream) noexcept {
+    return fences_.is_current(stream, record.mark) ? Status{} : enter_other(record, stream);
+  }
+  [[nodiscard]] Status enter_other(SequenceRecord& record, Stream stream) noexcept;
   /// Begins a call that takes storage, or what a snapshot or entry holds: it waits for the last call
   /// of every stream.
   [[nodiscard]] Status enter_to_take(Stream stream) noexcept;
@@ -413,13 +430,6 @@ class Core {
                                    std::uint32_t plane,
                                    std::uint32_t layer_index,
                                    std::uint32_t rank) const noexcept;
-  [[nodiscard]] std::uint64_t cell(std::uint32_t index,
-                                   std::uint32_t plane,
-                                   std::uint32_t layer_index,
-                                   std::uint32_t rank) const noexcept {
-    return (std::uint64_t{index} * plan_.ranks + rank) * cells_ + plan_.classes[plane].first_layer +
-           layer_index;
-  }
   void free_memory() noexcept;
 
   std::array<Device*, kLargestDeviceCount> devices_{};
@@ -437,10 +447,7 @@ class Core {
   base::FixedArray<SnapshotRecord> snapshots_;
   base::FixedArray<std::uint32_t> free_sequences_;
   base::FixedArray<std::uint32_t> free_snapshots_;
-  base::FixedArray<std::uint32_t>
-      written_;  // [sequence_limit, ranks, cells]: open rows written, by class and layer
-  base::FixedArray<std::uint8_t>
-      viewed_;  // [sequence_limit, ranks, cells]: the engine writes through a view
+  WriteCounts writes_;
   base::FixedArray<StepRecord> steps_;  // open steps
   base::FixedArray<std::uint32_t> free_steps_;
   base::FixedArray<ItemRequest> step_items_;   // [steps, step_items]
@@ -457,7 +464,6 @@ class Core {
   std::uint32_t free_sequence_count_ = 0;
   std::uint32_t free_snapshot_count_ = 0;
   std::uint32_t free_step_count_ = 0;
-  std::uint32_t cells_ = 0;
   bool open_ = false;
   bool orphaned_ = false;
 };

@@ -57,8 +57,7 @@ Result<StashView> Core::stash_view(HandleId id,
   if (sequences_[id.index].mode != StateMode::kRescan) {
     return invalid("handle", "is no rescan round: its states are written through state()");
   }
-  std::uint32_t& known_written = written_[cell(id.index, plane, layer_index, rank)];
-  known_written = std::max(known_written, std::min(written, sequences_[id.index].rows));
+  writes_.raise(id.index, plane, layer_index, rank, std::min(written, sequences_[id.index].rows));
   StashView view = plan_.stash_views[known->first_state + layer_index];
   view.areas = stash_areas(plane, rank);
   view.sequence = mirror(id.index, device_of(plane, rank));

@@ -108,19 +108,16 @@ void Core::open_item(ItemRequest const& item) noexcept {
   SequenceRecord& record = sequences_[item.id.index];
   planes::Opening const opening = opening_of(item);
   work_.open_mirror();
+  Owner const owner = owner_of(item.id.index);
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
-    plane.copy_on_write(owner_of(item.id.index), opening, step_of(plane_index));
-    plane.reserve(owner_of(item.id.index), opening, step_of(plane_index));
+    plane.copy_on_write(owner, opening, step_of(plane_index));
+    plane.reserve(owner, opening, step_of(plane_index));
   });
   record.open = item.kind;
   record.mode = item.mode;
   record.rows = item.rows;
   record.ticket = next_ticket_;
-  std::uint64_t const cells = std::uint64_t{plan_.ranks} * cells_;
-  for (std::uint64_t at = cell(item.id.index, 0, 0, 0), i = 0; i < cells; ++i) {
-    written_[at + i] = 0;
-    viewed_[at + i] = 0;
-  }
+  writes_.open(item.id.index, item.rows);
   describe(item.id.index);
 }
 
@@ -253,9 +250,9 @@ Result<RowsView> Core::rows_view(HandleId id,
     return invalid("plane", "the layer has no rows of this kind to write", layer);
   }
   HOLDFAST_TRY(check_ring_view(sequences_[id.index], *known));
-  std::uint64_t const at = cell(id.index, plane, layer_index, rank);
-  written_[at] = std::max(written_[at], std::min(written, open_range(id.index, plane).count));
-  viewed_[at] = 1;
+  std::uint32_t const open = open_range(id.index, plane).count;
+  writes_.raise(id.index, plane, layer_index, rank, std::min(written, open));
+  writes_.view(id.index, plane, layer_index, rank);
   return make_view(id.index, plane, layer_index, rank);
 }
 
@@ -274,8 +271,7 @@ Result<Core::SlotPart> Core::slot_part(HandleId id,
   if (written != 0 && sequences_[id.index].mode == StateMode::kRescan) {
     return invalid("written", "must be 0 in a rescan round: its rows are written through stash()");
   }
-  std::uint32_t& known_written = written_[cell(id.index, plane, index, rank)];
-  known_written = std::max(known_written, std::min(written, sequences_[id.index].rows));
+  writes_.raise(id.index, plane, index, rank, std::min(written, sequences_[id.index].rows));
   std::byte* const slots =
       std::visit([](auto const& held) { return held.arena().base(); }, planes_[plane]);
   PlaneState const state = std::visit(
@@ -352,35 +348,21 @@ Accepted Core::accepted_of(SequenceRecord const& record, std::uint32_t keep) con
   return goes_back ? Accepted{.committed = 0, .rows_to_append = keep} : Accepted{.committed = keep};
 }
 
-/// Rows of one plane that were written, over all its layers and ranks.
-Core::Written Core::written_of(std::uint32_t index, std::uint32_t plane) const noexcept {
-  std::uint32_t const layers = plan_.classes[plane].layer_count;
-  Written all{.least = UINT32_MAX};
-  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
-    std::uint64_t const first = cell(index, plane, 0, rank);
-    for (std::uint32_t const written : written_.span(first, layers)) {
-      all.least = std::min(all.least, written);
-      all.most = std::max(all.most, written);
-    }
-    for (std::uint8_t const viewed : viewed_.span(first, layers)) {
-      all.is_viewed |= viewed != 0;
-    }
-  }
-  return all;
-}
-
 Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexcept {
+  if (writes_.has_all(index, keep)) {
+    return {};
+  }
   for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
     if (known.derived || known.rule == PlaneRule::kDraft) {
       continue;
     }
-    if (written_of(index, plane).least >= keep) {
+    if (writes_.of(index, plane).least >= keep) {
       continue;
     }
     for (std::uint32_t i = 0; i < plan_.ranks * known.layer_count; ++i) {
       std::uint32_t const layer = i / plan_.ranks;
-      std::uint32_t const written = written_[cell(index, plane, layer, i % plan_.ranks)];
+      std::uint32_t const written = writes_.rows(index, plane, layer, i % plan_.ranks);
       // What a rescan makes without a stash of its own is not written.
       bool const is_made = sequences_[index].mode == StateMode::kRescan &&
                            plan_.kind_of(known, layer) == PlaneKind::kHeld;
@@ -400,7 +382,7 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
 void Core::close_planes(std::uint32_t index, std::uint32_t keep) noexcept {
   SequenceRecord& record = sequences_[index];
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
-    Written const written = written_of(index, plane_index);
+    PlaneWrites const written = writes_.of(index, plane_index);
     // Through a view the engine may have written any open row.
     bool const any_row = written.is_viewed && !HOLDFAST_MUTANT(kViewNotCounted);
     std::uint32_t const reached = any_row ? record.rows : written.most;

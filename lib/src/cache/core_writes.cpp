@@ -58,7 +58,7 @@ Status Core::write_rows(HandleId id,
     return invalid(
         "plane", "has no rows to write: states go through state() and held(), pool keys are built");
   }
-  std::uint32_t& written = written_[cell(id.index, plane, layer_index, rank)];
+  std::uint32_t const written = writes_.rows(id.index, plane, layer_index, rank);
   if (record.open == OpenKind::kAppend) {
     rows.first = written;  // in order, each once
   }
@@ -76,7 +76,7 @@ Status Core::write_rows(HandleId id,
     return invalid("source", "must not be null");
   }
   HOLDFAST_TRY(enter(record, stream));
-  written = std::max(written, rows.first + rows.count);
+  writes_.raise(id.index, plane, layer_index, rank, rows.first + rows.count);
   Status launched;
   if (known->rule == PlaneRule::kRing) {
     launched = launch_indexer(id.index, rows, plane, layer_index, rank, stream);
@@ -105,7 +105,7 @@ Status Core::launch_indexer(std::uint32_t index,
   HOLDFAST_ASSERT(keys != nullptr);
   // Keys built from a view at the end of a handle cover the kept rows only.
   std::uint32_t const written =
-      rows.source == nullptr ? rows.count : written_[cell(index, ring_plane, ring_index, rank)];
+      rows.source == nullptr ? rows.count : writes_.rows(index, ring_plane, ring_index, rank);
   planes::WriteIndexerParameters parameters{.ring = make_view(index, ring_plane, ring_index, rank),
                                             .keys = make_view(index, key_plane, key_index, rank),
                                             .source = rows.source,
@@ -126,11 +126,12 @@ Status Core::launch_indexer(std::uint32_t index,
 Status Core::build_viewed_keys(std::uint32_t index, std::uint32_t keep, Stream stream) noexcept {
   for (std::uint32_t plane = 0; keep != 0 && plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
-    std::uint32_t const layers = known.rule == PlaneRule::kRing ? known.layer_count : 0;
+    bool const is_viewed = known.rule == PlaneRule::kRing && writes_.of(index, plane).is_viewed;
+    std::uint32_t const layers = is_viewed ? known.layer_count : 0;
     for (std::uint32_t i = 0; i < plan_.ranks * layers; ++i) {
       std::uint32_t const layer = i / plan_.ranks;
       std::uint32_t const rank = i % plan_.ranks;
-      if (viewed_[cell(index, plane, layer, rank)] != 0) {
+      if (writes_.is_viewed(index, plane, layer, rank)) {
         HOLDFAST_SOMETIMES(kViewedKeysBuilt, true);
         planes::WriteRowsParameters const rows{
             .view = {}, .source = nullptr, .first = 0, .count = keep};
@@ -168,8 +169,11 @@ Status Core::check_unwritten(HandleId step,
                              std::uint32_t rank) const noexcept {
   for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
     ItemRequest const& item = items_of(step)[i];
-    for (std::uint32_t layer = 0; item.kind == OpenKind::kAppend && layer < layers; ++layer) {
-      std::uint32_t const written = written_[cell(item.id.index, plane, first_layer + layer, rank)];
+    if (item.kind != OpenKind::kAppend || writes_.is_untouched(item.id.index, plane, rank)) {
+      continue;
+    }
+    for (std::uint32_t layer = 0; layer < layers; ++layer) {
+      std::uint32_t const written = writes_.rows(item.id.index, plane, first_layer + layer, rank);
       if (written != 0) {
         return of_item(invalid("item", "has rows of this append written already", written, 0), i);
       }
@@ -191,57 +195,81 @@ Status Core::enter_step(HandleId step, Stream stream) noexcept {
   return {};
 }
 
-Status Core::write_step(HandleId step,
-                        PlaneKind kind,
-                        std::uint32_t layer,
-                        std::uint32_t layers,
-                        float const* source,
-                        std::uint32_t rank,
-                        Stream stream) noexcept {
-  HOLDFAST_TRY(check_whole_step(step));
-  HOLDFAST_TRY(check_rank(rank));
-  std::uint32_t first_layer = 0;
-  std::uint32_t plane = 0;
-  storage::ClassPlan const* const known = plan_.find(kind, layer, &first_layer, &plane);
+Result<Core::StepLayers> Core::step_layers(PlaneRows const& rows) const noexcept {
+  StepLayers found{.layers = rows.layers, .source = rows.source};
+  storage::ClassPlan const* const known =
+      plan_.find(rows.plane, rows.layer, &found.first_layer, &found.plane);
   if (known == nullptr || known->page_rows == 0 || known->derived) {
-    return invalid("plane", "the layer has no rows of this kind to write", layer);
+    return invalid("plane", "the layer has no rows of this kind to write", rows.layer);
   }
   if (known->rule == PlaneRule::kDraft) {
     return invalid("plane", "lags by another number of rows in each sequence");
   }
-  if (layers == 0 || layers > known->layer_count - first_layer) {
+  if (rows.layers == 0 || rows.layers > known->layer_count - found.first_layer) {
     return invalid("layers",
                    "are not as many as its class has from this one on",
-                   layers,
-                   known->layer_count - first_layer);
+                   rows.layers,
+                   known->layer_count - found.first_layer);
   }
-  if (source == nullptr) {
+  if (rows.source == nullptr) {
     return invalid("source", "must not be null");
   }
-  HOLDFAST_TRY(check_unwritten(step, plane, first_layer, layers, rank));
+  return found;
+}
+
+Status Core::write_step(HandleId step,
+                        std::span<PlaneRows const> classes,
+                        std::uint32_t rank,
+                        Stream stream) noexcept {
+  constexpr std::uint32_t kMost = 16;
+  HOLDFAST_TRY(check_whole_step(step));
+  HOLDFAST_TRY(check_rank(rank));
+  if (classes.size() > kMost) {
+    return invalid("classes", "are too many", static_cast<std::int64_t>(classes.size()), kMost);
+  }
+  std::array<StepLayers, kMost> list;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    auto const found = step_layers(classes[i]);
+    HOLDFAST_TRY(found);
+    for (StepLayers const& other : std::span{list}.first(i)) {
+      if (other.plane == found->plane && other.first_layer < found->first_layer + found->layers &&
+          found->first_layer < other.first_layer + other.layers) {
+        return invalid("classes", "have a layer twice", classes[i].layer);
+      }
+    }
+    HOLDFAST_TRY(check_unwritten(step, found->plane, found->first_layer, found->layers, rank));
+    list[i] = *found;
+  }
   HOLDFAST_TRY(enter_step(step, stream));
   std::uint32_t rows = 0;
-  for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
-    ItemRequest const& item = items_of(step)[i];
+  for (ItemRequest const& item : items_of(step)) {
     rows += item.rows;
-    for (std::uint32_t at = 0; item.id.index != 0 && at < layers; ++at) {
-      written_[cell(item.id.index, plane, first_layer + at, rank)] = item.rows;
+    for (StepLayers const& layers :
+         std::span{list}.first(item.id.index == 0 ? 0 : classes.size())) {
+      count_written(item, layers, rank);
     }
   }
   if (rows == 0) {
     return {};
   }
-  planes::WriteRowsParameters const parameters{
-      .view = make_view(0, plane, first_layer, rank),
-      .source = source,
-      .first = 0,
-      .count = rows,
-      .layers = layers,
-      .row_sequences = work_.of(known->stage).row_sequences(rank)};
-  Status const launched =
-      known->rule == PlaneRule::kRing
-          ? launch_step_indexer(parameters, plane, first_layer, rank, stream)
-          : devices_[device_of(plane, rank)]->launch(planes::kWriteRowsKernel, &parameters, stream);
+  planes::WriteListParameters collected;
+  Device* device = nullptr;
+  Status launched;
+  for (StepLayers const& layers : std::span{list}.first(classes.size())) {
+    Device& own = *devices_[device_of(layers.plane, rank)];
+    if (launched && device != nullptr && device != &own) {
+      launched = launch_list(collected, *device, stream);
+    }
+    device = &own;
+    if (launched) {
+      launched = plan_.classes[layers.plane].rule == PlaneRule::kRing
+                     ? list_indexer(collected, layers, rows, rank, stream)
+                     : list_rows(collected, layers, rows, rank, stream);
+    }
+  }
+  if (launched && device != nullptr) {
+    launched = launch_list(collected, *device, stream);
+  }
   for (std::uint32_t i = 0; !launched && i < steps_[step.index].items; ++i) {
     sequences_[items_of(step)[i].id.index].tainted =
         items_of(step)[i].id.index != 0 && !HOLDFAST_MUTANT(kWriteNotTainted);
@@ -249,12 +277,57 @@ Status Core::write_step(HandleId step,
   return launched;
 }
 
-Status Core::launch_step_indexer(planes::WriteRowsParameters const& rows,
-                                 std::uint32_t ring_plane,
-                                 std::uint32_t first_layer,
-                                 std::uint32_t rank,
-                                 Stream stream) noexcept {
-  storage::ClassPlan const& ring = plan_.classes[ring_plane];
+/// All rows of an item count as written in these layers.
+void Core::count_written(ItemRequest const& item,
+                         StepLayers const& layers,
+                         std::uint32_t rank) noexcept {
+  if (layers.layers == plan_.classes[layers.plane].layer_count) {
+    writes_.raise_all(item.id.index, layers.plane, rank);
+    return;
+  }
+  for (std::uint32_t at = 0; at < layers.layers; ++at) {
+    writes_.raise(item.id.index, layers.plane, layers.first_layer + at, rank, item.rows);
+  }
+}
+
+Status Core::launch_list(planes::WriteListParameters& list,
+                         Device& device,
+                         Stream stream) noexcept {
+  bool const is_one = list.row_count + list.indexer_count == 1;
+  Status const launched =
+      list.row_count + list.indexer_count == 0 ? Status{}
+      : !is_one             ? device.launch(planes::kWriteListKernel, &list, stream)
+      : list.row_count == 1 ? device.launch(planes::kWriteRowsKernel, &list.rows[0], stream)
+                            : device.launch(planes::kWriteIndexerKernel, &list.indexers[0], stream);
+  list.row_count = 0;
+  list.indexer_count = 0;
+  return launched;
+}
+
+Status Core::list_rows(planes::WriteListParameters& list,
+                       StepLayers const& layers,
+                       std::uint32_t rows,
+                       std::uint32_t rank,
+                       Stream stream) noexcept {
+  if (list.row_count == planes::WriteListParameters::kMost) {
+    HOLDFAST_TRY(launch_list(list, *devices_[device_of(layers.plane, rank)], stream));
+  }
+  storage::StepWork const& work = work_.of(plan_.classes[layers.plane].stage);
+  list.rows[list.row_count++] = {.view = make_view(0, layers.plane, layers.first_layer, rank),
+                                 .source = layers.source,
+                                 .first = 0,
+                                 .count = rows,
+                                 .layers = layers.layers,
+                                 .row_sequences = work.row_sequences(rank)};
+  return {};
+}
+
+Status Core::list_indexer(planes::WriteListParameters& list,
+                          StepLayers const& layers,
+                          std::uint32_t rows,
+                          std::uint32_t rank,
+                          Stream stream) noexcept {
+  storage::ClassPlan const& ring = plan_.classes[layers.plane];
   auto const ring_layers = plan_.layers_of(ring);
   struct Keys {
     storage::ClassPlan const* known = nullptr;
@@ -263,33 +336,36 @@ Status Core::launch_step_indexer(planes::WriteRowsParameters const& rows,
   };
   auto const keys_of = [&](std::uint32_t layer) {
     Keys keys;
-    keys.known = plan_.find_derived(ring_layers[first_layer + layer], &keys.index, &keys.plane);
+    keys.known =
+        plan_.find_derived(ring_layers[layers.first_layer + layer], &keys.index, &keys.plane);
     HOLDFAST_ASSERT(keys.known != nullptr);
     return keys;
   };
   // Rings are told apart by their size, keys are not: one class of keys may serve several of rings.
-  for (std::uint32_t done = 0, end = 0; done < rows.layers; done = end) {
+  for (std::uint32_t done = 0, end = 0; done < layers.layers; done = end) {
     Keys const keys = keys_of(done);
-    for (++end; end < rows.layers; ++end) {
+    for (++end; end < layers.layers; ++end) {
       Keys const next = keys_of(end);
       if (next.plane != keys.plane || next.index != keys.index + end - done) {
         break;
       }
     }
-    planes::WriteIndexerParameters const parameters{
-        .ring = make_view(0, ring_plane, first_layer + done, rank),
+    if (list.indexer_count == planes::WriteListParameters::kMost) {
+      HOLDFAST_TRY(launch_list(list, *devices_[device_of(layers.plane, rank)], stream));
+    }
+    std::uint64_t const row_elements = ring.row_bytes / sizeof(float);
+    list.indexers[list.indexer_count++] = {
+        .ring = make_view(0, layers.plane, layers.first_layer + done, rank),
         .keys = make_view(0, keys.plane, keys.index, rank),
-        .source = rows.source + std::uint64_t{done} * rows.count * (ring.row_bytes / sizeof(float)),
+        .source = layers.source + std::uint64_t{done} * rows * row_elements,
         .first = 0,
-        .count = rows.count,
-        .written = rows.count,
+        .count = rows,
+        .written = rows,
         .pool = keys.known->pool,
         .key_width = keys.known->key_width,
         .first_key = 0,
         .layers = end - done,
-        .row_sequences = rows.row_sequences};
-    HOLDFAST_TRY(devices_[device_of(ring_plane, rank)]->launch(
-        planes::kWriteIndexerKernel, &parameters, stream));
+        .row_sequences = work_.of(ring.stage).row_sequences(rank)};
   }
   return {};
 }
@@ -323,11 +399,7 @@ Result<GraphSignature> Core::signature(HandleId step) const noexcept {
       return of_item(written.error(), i);
     }
     for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
-      for (std::uint32_t at = 0; at < plan_.ranks * plan_.classes[plane].layer_count; ++at) {
-        bool const viewed =
-            viewed_[cell(item.id.index, plane, at / plan_.ranks, at % plan_.ranks)] != 0;
-        signature.viewed |= viewed ? 1U << plane : 0U;
-      }
+      signature.viewed |= writes_.of(item.id.index, plane).is_viewed ? 1U << plane : 0U;
     }
   }
   return signature;
@@ -367,13 +439,12 @@ Status Core::replay(HandleId step, GraphSignature const& signature, Stream strea
   for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
     ItemRequest const& item = items_of(step)[i];
     for (std::uint32_t plane = 0; item.id.index != 0 && plane < plan_.class_count; ++plane) {
-      storage::ClassPlan const& known = plan_.classes[plane];
-      for (std::uint32_t at = 0;
-           known.rule != PlaneRule::kDraft && at < plan_.ranks * known.layer_count;
-           ++at) {
-        std::uint64_t const place = cell(item.id.index, plane, at / plan_.ranks, at % plan_.ranks);
-        written_[place] = item.rows;
-        viewed_[place] = (signature.viewed >> plane & 1U) != 0 ? 1 : viewed_[place];
+      bool const is_draft = plan_.classes[plane].rule == PlaneRule::kDraft;
+      for (std::uint32_t rank = 0; rank < plan_.ranks && !is_draft; ++rank) {
+        writes_.raise_all(item.id.index, plane, rank);
+        if ((signature.viewed >> plane & 1U) != 0) {
+          writes_.view_all(item.id.index, plane, rank);
+        }
       }
     }
   }

@@ -16,7 +16,7 @@ namespace holdfast {
 
 namespace {
 
-constexpr std::uint32_t kOwnKernels = 3;
+constexpr std::uint32_t kOwnKernels = 4;
 constexpr std::uint32_t kEngineKernels = 56;
 static_assert(kOwnKernels + kEngineKernels <= internal::device::kLargestKernelCount);
 
@@ -35,6 +35,7 @@ Result<std::unique_ptr<CudaDevice>> make_cuda_device(std::uint32_t ordinal,
       {&internal::storage::kStepKernel, &internal::storage::launch_step},
       {&internal::planes::kWriteRowsKernel, &internal::planes::launch_write_rows},
       {&internal::planes::kWriteIndexerKernel, &internal::planes::launch_write_indexer},
+      {&internal::planes::kWriteListKernel, &internal::planes::launch_write_list},
   }};
   std::copy(kernels.begin(), kernels.end(), all.begin() + kOwnKernels);
   return internal::device::open_cuda_device(ordinal, {all.data(), kOwnKernels + kernels.size()});

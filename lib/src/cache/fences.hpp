@@ -36,6 +36,10 @@ class Fences {
   }
   /// Begins a call whose work goes to `stream`. Errors: kExhausted (too many streams).
   [[nodiscard]] Status enter(Stream stream) noexcept;
+  /// Whether a call whose work goes to `stream`, on what is marked, has nothing to wait for.
+  [[nodiscard]] bool is_current(Stream stream, Mark mark) const noexcept {
+    return streams_[current_] == stream && mark.stream == current_;
+  }
   /// The call's stream waits for the end of the marked one.
   [[nodiscard]] Status wait_for(Mark mark) noexcept;
   /// The call's stream waits for every use of storage that was noted in other streams.

@@ -25,13 +25,13 @@ inline constexpr std::uint32_t kTaskBytes = kBlockThreads * 4 * 16;
   return static_cast<std::uint32_t>(tasks == 0 ? 1 : tasks < most ? tasks : most);
 }
 
-#ifdef __CUDACC__
-
 /// How a kernel is launched.
 struct Shape {
   std::uint32_t blocks;
   void* stream;
 };
+
+#ifdef __CUDACC__
 
 /// Launches a kernel that takes one struct. Returns a cudaError_t.
 template <typename Arguments>

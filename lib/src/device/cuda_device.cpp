@@ -11,6 +11,7 @@
 
 #include "base/contract.hpp"
 #include "base/mutants.hpp"
+#include "device/cuda_relaunch.hpp"
 
 /// Returns from the enclosing member with the error of a CUDA call.
 #define HOLDFAST_CUDA_TRY(call, ...)                                                           \
@@ -344,6 +345,7 @@ class RuntimeDevice final : public CudaDevice {
     bool is_own = false;
     std::uint32_t recorded = 0;
     std::array<cudaEvent_t, kEventsOfStream> events{};
+    Relaunches relaunches;
   };
   /// Half of the pinned memory through which the host reads and writes.
   struct Bounce {
@@ -404,8 +406,9 @@ class RuntimeDevice final : public CudaDevice {
     (*line)->is_own = true;
     return *line;
   }
-  [[nodiscard]] CudaQueue queue(Line const& line) const noexcept {
-    return {.stream = line.native, .multiprocessors = multiprocessors_};
+  [[nodiscard]] CudaQueue queue(Line& line) const noexcept {
+    return {
+        .stream = line.native, .multiprocessors = multiprocessors_, .relaunches = &line.relaunches};
   }
   [[nodiscard]] static cudaEvent_t event_of(Line const& line, Event event) noexcept {
     HOLDFAST_ASSERT(event.number < line.recorded);

@@ -11,7 +11,7 @@ namespace holdfast::internal::planes {
 bool PagedPlane::create(Plan const& plan, std::uint32_t plane, PlaneMemory const& memory) noexcept {
   plane_ = plane;
   kind_ = plan.classes[plane].kind;
-  unit_tokens_ = plan.classes[plane].unit_tokens;
+  unit_tokens_ = base::Divisor{plan.classes[plane].unit_tokens};
   strip_bytes_ = plan.classes[plane].strip_bytes;
   row_bytes_ = plan.classes[plane].row_bytes;
   parts_ = plan.classes[plane].parts;

@@ -73,7 +73,7 @@ class PagedPlane {
   std::uint32_t parts_ = 1;
   std::uint32_t layer_count_ = 0;
   std::uint32_t plane_ = 0;
-  std::uint32_t unit_tokens_ = 1;
+  base::Divisor unit_tokens_{1};
   PlaneKind kind_ = PlaneKind::kAttentionKv;
 };
 

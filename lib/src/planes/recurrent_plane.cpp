@@ -35,13 +35,18 @@ PlaneInfo RecurrentPlane::describe(Plan const& plan) const noexcept {
 }
 
 PlaneState RecurrentPlane::state(Holder holder) const noexcept {
-  State const& known =
-      holder.kind == HolderKind::kSequence ? sequences_[holder.index] : snapshots_[holder.index];
-  std::uint32_t read = known.slot;
-  if (known.in_place && !HOLDFAST_MUTANT(kReadSlotOfBase)) {
-    read = open_pages(holder.index).front();
+  if (holder.kind == HolderKind::kSequence) {
+    State const& known = sequences_[holder.index];
+    return {.length = known.length, .slot = known.slot, .read_slot = read_slot(holder.index)};
   }
-  return {.length = known.length, .slot = known.slot, .read_slot = read};
+  State const& held = snapshots_[holder.index];
+  return {.length = held.length, .slot = held.slot, .read_slot = held.slot};
+}
+
+std::uint32_t RecurrentPlane::read_slot(std::uint32_t sequence) const noexcept {
+  State const& known = sequences_[sequence];
+  return known.in_place && !HOLDFAST_MUTANT(kReadSlotOfBase) ? open_pages(sequence).front()
+                                                             : known.slot;
 }
 
 void RecurrentPlane::start(Owner owner, StepWork& step) noexcept {
@@ -81,12 +86,12 @@ void RecurrentPlane::reserve_in_place(Owner owner,
     columns_[std::uint64_t{owner.index} * column_limit_] = written;
     known.columns = 1;
     known.in_place = true;
-    step.copy_flat({.plane = plane_,
+    auto const rows = static_cast<std::uint32_t>(slots_.page_bytes() / kSlotRowBytes);
+    step.copy_rows({.plane = plane_,
                     .destination = written,
                     .source = known.slot,
-                    .bytes = HOLDFAST_MUTANT(kFlatCopyShort)
-                                 ? slots_.page_bytes() / 2 / kSlotRowBytes * kSlotRowBytes
-                                 : slots_.page_bytes()});
+                    .first_row = 0,
+                    .rows = HOLDFAST_MUTANT(kFlatCopyShort) ? rows / 2 : rows});
   } else {
     HOLDFAST_SOMETIMES(kStateWrittenDirectly, !opening.round);
     known.direct = !opening.round && !HOLDFAST_MUTANT(kDropSaidExact);

@@ -23,6 +23,8 @@ class RecurrentPlane {
                             PlaneMemory const& memory) noexcept;
   [[nodiscard]] PlaneInfo describe(Plan const& plan) const noexcept;
   [[nodiscard]] PlaneState state(Holder holder) const noexcept;
+  /// Slot with the state that the open handle of a sequence reads, or its own.
+  [[nodiscard]] std::uint32_t read_slot(std::uint32_t sequence) const noexcept;
   [[nodiscard]] std::uint32_t need_to_start() const noexcept { return 1; }
   /// The new sequence's slot is filled with zeros.
   void start(Owner owner, StepWork& step) noexcept;

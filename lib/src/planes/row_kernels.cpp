@@ -279,6 +279,29 @@ void write_indexer(void const* raw) noexcept {
   for_each_part(*static_cast<WriteIndexerParameters const*>(raw), write_part);
 }
 
+/// Calls `rows` and `indexer` with the parts of a list.
+template <typename Rows, typename Indexer>
+void for_each_of_list(void const* raw, Rows rows, Indexer indexer) noexcept {
+  auto const& parameters = *static_cast<WriteListParameters const*>(raw);
+  for (std::uint32_t i = 0; i < parameters.row_count; ++i) {
+    rows(&parameters.rows[i]);
+  }
+  for (std::uint32_t i = 0; i < parameters.indexer_count; ++i) {
+    indexer(&parameters.indexers[i]);
+  }
+}
+
+void declare_list(void const* raw, AccessSink& sink) noexcept {
+  for_each_of_list(
+      raw,
+      [&](void const* part) { declare_row_writes(part, sink); },
+      [&](void const* part) { declare_indexer_writes(part, sink); });
+}
+
+void write_list(void const* raw) noexcept {
+  for_each_of_list(raw, write_rows, write_indexer);
+}
+
 }  // namespace
 
 Kernel const kWriteRowsKernel{
@@ -287,5 +310,7 @@ Kernel const kWriteIndexerKernel{"holdfast.write_indexer",
                                  sizeof(WriteIndexerParameters),
                                  &declare_indexer_writes,
                                  &write_indexer};
+Kernel const kWriteListKernel{
+    "holdfast.write_list", sizeof(WriteListParameters), &declare_list, &write_list};
 
 }  // namespace holdfast::internal::planes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row kernels that an engine's writes go through: append-only rows, and indexer rows with their
-// keys.
+// The row kernels that an engine's writes go through: append-only rows, indexer rows with their keys, and
+// lists of both.
 #pragma once
 
 #include <cstdint>
@@ -52,10 +52,21 @@ struct WriteIndexerParameters {
   return view;
 }
 
+/// Both at once, of one step: no two write the same rows.
+struct WriteListParameters {
+  static constexpr std::uint32_t kMost = 4;
+  WriteRowsParameters rows[kMost];
+  WriteIndexerParameters indexers[kMost];
+  std::uint32_t row_count = 0;
+  std::uint32_t indexer_count = 0;
+};
+
 extern Kernel const kWriteRowsKernel;
 extern Kernel const kWriteIndexerKernel;
+extern Kernel const kWriteListKernel;
 /// Their device code, in builds with CUDA.
 [[nodiscard]] int launch_write_rows(void const* parameters, CudaQueue const& queue) noexcept;
 [[nodiscard]] int launch_write_indexer(void const* parameters, CudaQueue const& queue) noexcept;
+[[nodiscard]] int launch_write_list(void const* parameters, CudaQueue const& queue) noexcept;
 
 }  // namespace holdfast::internal::planes

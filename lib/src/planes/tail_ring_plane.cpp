@@ -16,9 +16,9 @@ bool TailRingPlane::create(Plan const& plan,
   plane_ = plane;
   name_ = name_of(known.kind);
   entries_ = known.entries;
-  page_rows_ = known.page_rows;
-  ring_rows_ = known.ring_rows;
-  pool_ = known.pool;
+  page_rows_ = base::Divisor{known.page_rows};
+  ring_rows_ = base::Divisor{known.ring_rows};
+  pool_ = base::Divisor{known.pool};
   strip_bytes_ = known.strip_bytes;
   row_bytes_ = known.row_bytes;
   layer_count_ = known.layer_count;
@@ -81,8 +81,7 @@ bool TailRingPlane::is_long(Opening const& opening) const noexcept {
 template <typename Visit>
 void TailRingPlane::for_each_touched(Opening const& opening, Visit visit) const noexcept {
   std::uint32_t const pages =
-      opening.rows == 0 ? 0
-                        : (opening.base % page_rows_ + opening.rows + page_rows_ - 1) / page_rows_;
+      opening.rows == 0 ? 0 : base::ceil_div(opening.base % page_rows_ + opening.rows, page_rows_);
   std::uint32_t entry = entry_of(opening.base);
   for (std::uint32_t left = std::min(pages, entries_); left != 0; --left) {
     visit(entry);
@@ -105,7 +104,8 @@ bool TailRingPlane::may_write(Owner owner,
     return false;
   }
   // The first open row on this entry decides for those that follow it in the same lap.
-  std::uint32_t const steps = (entry + entries_ - entry_of(opening.base)) % entries_;
+  std::uint32_t const first_entry = entry_of(opening.base);
+  std::uint32_t const steps = entry + (entry < first_entry ? entries_ : 0) - first_entry;
   std::uint32_t const first =
       steps == 0 ? opening.base : (opening.base / page_rows_ + steps) * page_rows_;
   // The rows meet the entry once more, from its start, when they wrap around onto it.

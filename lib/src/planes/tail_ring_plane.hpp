@@ -111,9 +111,9 @@ class TailRingPlane {
   char const* name_ = "";  // of the plane kind, for messages
   std::uint32_t plane_ = 0;
   std::uint32_t entries_ = 0;
-  std::uint32_t page_rows_ = 0;
-  std::uint32_t ring_rows_ = 0;
-  std::uint32_t pool_ = 1;
+  base::Divisor page_rows_{1};
+  base::Divisor ring_rows_{1};
+  base::Divisor pool_{1};
 };
 
 }  // namespace holdfast::internal::planes

@@ -8,13 +8,8 @@
 #include "base/sometimes.hpp"
 
 namespace holdfast::internal::storage {
-namespace {
 
-std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) noexcept {
-  return (a + b - 1) / b;
-}
-
-}  // namespace
+using base::ceil_div;
 
 bool PagedTable::create(Plan const& plan,
                         std::uint32_t plane,
@@ -22,10 +17,10 @@ bool PagedTable::create(Plan const& plan,
                         std::uint32_t* device_table) noexcept {
   ClassPlan const& known = plan.classes[plane];
   plane_ = plane;
-  page_rows_ = known.page_rows;
-  chunk_pages_ = plan.chunk_pages;
+  page_rows_ = base::Divisor{known.page_rows};
+  chunk_pages_ = base::Divisor{plan.chunk_pages};
   entries_ = known.entries;
-  chunk_limit_ = ceil_div(known.entries, plan.chunk_pages);
+  chunk_limit_ = ceil_div(known.entries, chunk_pages_);
   device_table_ = device_table;
   // Every reference of every holder to a chunk of its own, and one while a private copy replaces a
   // shared one.
@@ -40,16 +35,15 @@ bool PagedTable::create(Plan const& plan,
 
 bool PagedTable::held_alone(std::uint32_t sequence, std::uint32_t entry) const noexcept {
   std::uint32_t const chunk = chunk_at({HolderKind::kSequence, sequence}, entry / chunk_pages_);
-  return chunks_.references(chunk) == 1 && pages_.references(page_of(sequence, entry)) == 1;
+  return chunks_.references(chunk) == 1 &&
+         pages_.references(chunks_.pages(chunk)[entry % chunk_pages_]) == 1;
 }
 
+/// Of a page that others may hold too.
 bool PagedTable::may_write(Owner owner, std::uint32_t entry, std::uint32_t row) const noexcept {
-  if (HOLDFAST_MUTANT(kAliasInsteadOfCopy)) {
-    return true;
-  }
-  return held_alone(owner.index, entry) ||
-         (pages_.writer(page_of(owner.index, entry)) == owner.mark &&
-          row >= sequences_[owner.index].sealed);
+  return (pages_.writer(page_of(owner.index, entry)) == owner.mark &&
+          row >= sequences_[owner.index].sealed) ||
+         HOLDFAST_MUTANT(kAliasInsteadOfCopy);
 }
 
 std::uint32_t PagedTable::pages_needed(Owner owner,
@@ -60,7 +54,9 @@ std::uint32_t PagedTable::pages_needed(Owner owner,
     return 0;
   }
   std::uint32_t const fresh = ceil_div(to, page_rows_) - ceil_div(from, page_rows_);
-  bool const copies = from % page_rows_ != 0 && !may_write(owner, from / page_rows_, from);
+  std::uint32_t const entry = from / page_rows_;
+  bool const copies =
+      from % page_rows_ != 0 && !held_alone(owner.index, entry) && !may_write(owner, entry, from);
   return fresh + (copies || HOLDFAST_MUTANT(kNeedOnePageMore) ? 1 : 0);
 }
 
@@ -72,15 +68,15 @@ void PagedTable::copy_on_write(Owner owner,
     return;
   }
   std::uint32_t const entry = from / page_rows_;
-  if (!may_write(owner, entry, from)) {
-    copy_page(owner, from, step);
-  } else if (held_alone(owner.index, entry)) {
+  if (held_alone(owner.index, entry)) {
     pages_.set_writer(page_of(owner.index, entry), owner.mark);
     std::uint32_t& sealed = sequences_[owner.index].sealed;
     HOLDFAST_SOMETIMES(kSealedLowered, from < sealed);
     sealed = std::min(sealed, from);
-  } else {
+  } else if (may_write(owner, entry, from)) {
     HOLDFAST_SOMETIMES(kPageWrittenByWriter, true);
+  } else {
+    copy_page(owner, from, step);
   }
 }
 

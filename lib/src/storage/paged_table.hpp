@@ -15,6 +15,7 @@
 #include <holdfast/inspect.hpp>
 #include <span>
 
+#include "base/divisor.hpp"
 #include "base/fixed_array.hpp"
 #include "storage/chunk_arena.hpp"
 #include "storage/page_arena.hpp"
@@ -132,8 +133,8 @@ class PagedTable {
   base::FixedArray<std::uint32_t> snapshot_ids_;  // [snapshot_limit, chunk_limit]
   std::uint32_t* device_table_ = nullptr;         // [sequence_limit, entries], device memory
   std::uint32_t plane_ = 0;
-  std::uint32_t page_rows_ = 0;
-  std::uint32_t chunk_pages_ = 0;
+  base::Divisor page_rows_{1};
+  base::Divisor chunk_pages_{1};
   std::uint32_t chunk_limit_ = 0;
   std::uint32_t entries_ = 0;
 };

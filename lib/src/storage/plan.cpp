@@ -281,7 +281,8 @@ class Planner {
   }
 
   /// What one call over all sequences can need. A begin copies one page of an addressed class and
-  /// two runs of each page of a ring; mutants copy up to three parts of every layer.
+  /// two runs of each page of a ring, and the state or parts of it; mutants copy up to three parts of
+  /// every layer.
   Status size_steps() noexcept {
     std::uint64_t copies = 3 * std::uint64_t{plan_.state_count};
     std::uint64_t patches = 0;
@@ -363,8 +364,7 @@ StepLimits step_limits(Plan const& plan) noexcept {
           .patches = plan.step_patches,
           .columns = std::max(1U, plan.largest_round) * sequences,
           .mirrors = sequences,
-          .runs = plan.step_items,
-          .flat_copies = plan.state_count != 0 ? sequences : 0};
+          .runs = plan.step_items};
 }
 
 Status make_plan(Layout const& layout, Plan& plan) noexcept {

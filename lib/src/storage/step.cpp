@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <numeric>
 
 #include "base/mutants.hpp"
 
@@ -37,6 +38,7 @@ SequenceMirror* record_of(StepParameters const& parameters, std::uint32_t sequen
 void declare_accesses(void const* raw, AccessSink& sink) noexcept {
   auto const& parameters = *static_cast<StepParameters const*>(raw);
   sink.read(parameters.copies, parameters.copy_count * sizeof(PageCopy));
+  sink.read(parameters.patches, parameters.patch_count * sizeof(TablePatch));
   sink.read(parameters.mirrors, parameters.mirror_count * sizeof(MirrorUpdate));
   sink.read(parameters.runs, parameters.run_count * sizeof(RowRun));
   if (parameters.zero_page != 0) {
@@ -51,8 +53,8 @@ void declare_accesses(void const* raw, AccessSink& sink) noexcept {
                    });
   }
   for (std::uint32_t i = 0; i < parameters.patch_count; ++i) {
-    sink.read(&parameters.patches[i], offsetof(TablePatch, page) + sizeof(std::uint32_t));
-    sink.write(parameters.tables + parameters.patches[i].entry, sizeof(std::uint32_t));
+    TablePatch const& patch = parameters.patches[i];
+    sink.write(parameters.tables + patch.entry, patch.count * sizeof(std::uint32_t));
   }
   for (std::uint32_t i = 0; i < parameters.mirror_count; ++i) {
     MirrorUpdate const& update = parameters.mirrors[i];
@@ -103,7 +105,9 @@ void run_on_host(void const* raw) noexcept {
                    });
   }
   for (std::uint32_t i = 0; i < parameters.patch_count; ++i) {
-    parameters.tables[parameters.patches[i].entry] = parameters.patches[i].page;
+    TablePatch const& patch = parameters.patches[i];
+    std::iota(
+        parameters.tables + patch.entry, parameters.tables + patch.entry + patch.count, patch.page);
   }
   for (std::uint32_t i = 0; i < parameters.mirror_count; ++i) {
     update_mirror(parameters, parameters.mirrors[i]);
@@ -138,13 +142,13 @@ std::uint64_t StepWork::block_bytes(StepLimits const& limits) noexcept {
   std::uint64_t const slot =
       span_bytes<PageCopy>(limits.copies) + span_bytes<TablePatch>(limits.patches) +
       span_bytes<MirrorUpdate>(limits.mirrors) + span_bytes<RowRun>(limits.runs) +
-      span_bytes<std::uint32_t>(limits.columns) + span_bytes<CopySegment>(limits.flat_copies);
+      span_bytes<std::uint32_t>(limits.columns);
   return span_bytes<StripLayout>(limits.planes) + (kParameterSlots + 1) * slot;
 }
 
 bool StepWork::create(StepLimits const& limits, std::uint32_t ranks) noexcept {
   limits_ = limits;
-  return parts_.create(ranks) && flat_copies_.create(limits.flat_copies);
+  return parts_.create(ranks);
 }
 
 void StepWork::attach(std::uint32_t rank,
@@ -161,7 +165,6 @@ void StepWork::attach(std::uint32_t rank,
     lists.mirrors = take_span<MirrorUpdate>(block, limits_.mirrors);
     lists.runs = take_span<RowRun>(block, limits_.runs);
     lists.columns = take_span<std::uint32_t>(block, limits_.columns);
-    lists.segments = take_span<CopySegment>(block, limits_.flat_copies);
   }
 }
 
@@ -185,25 +188,6 @@ StepParameters StepWork::parameters_of(Part const& part) const noexcept {
           .zero_page = zero_page_};
 }
 
-Status StepWork::copy_flat_on(Part const& part, Stream stream) const noexcept {
-  CopySegment* const segments = part.slots[slot_].segments;
-  for (std::uint32_t i = 0; i < flat_copy_count_; ++i) {
-    FlatCopy const& copy = flat_copies_[i];
-    StripLayout const& layout = part.strips[copy.plane];
-    segments[i] = {.destination = layout.base + copy.destination * layout.page_bytes,
-                   .source = layout.base + copy.source * layout.page_bytes,
-                   .bytes = copy.bytes};
-  }
-  return flat_copy_count_ == 0 ? Status{} : part.device->copy({segments, flat_copy_count_}, stream);
-}
-
-Status StepWork::launch_on(Part const& part, Stream stream) const noexcept {
-  Status const copied = copy_flat_on(part, stream);
-  StepParameters const parameters = parameters_of(part);
-  Status const launched = part.device->launch(kStepKernel, &parameters, stream);
-  return copied || HOLDFAST_MUTANT(kFlatCopyErrorLost) ? launched : copied;
-}
-
 Status StepWork::launch(Stream stream) noexcept {
   Status answer;
   for (std::uint32_t rank = 0; rank < parts_.size(); ++rank) {
@@ -225,7 +209,8 @@ Status StepWork::launch(Stream stream) noexcept {
     if (rank != 0 && HOLDFAST_MUTANT(kRankNotTold)) {
       continue;
     }
-    Status const launched = launch_on(part, stream);
+    StepParameters const parameters = parameters_of(part);
+    Status const launched = part.device->launch(kStepKernel, &parameters, stream);
     if (rank != 0 && HOLDFAST_MUTANT(kFirstRankDecides)) {
       continue;
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The step kernel's device code. What it does travels as the kernel's own parameters, in the
-// smallest of a few sizes that takes it; only what is larger than all of them is read from the
-// pinned block. Pieces, table entries and records of one launch never overlap, so that their order
-// does not matter.
+// The step kernel's device code. What a few sequences need travels as the kernel's own parameters; what
+// is larger is read from the pinned block, at once into shared memory where it fits. Pieces, table
+// entries and records of one launch never overlap, so that their order does not matter.
 #include <algorithm>
 #include <cstring>
 
 #include "device/cuda_blocks.cuh"
 #include "device/cuda_bugs.cuh"
+#include "device/cuda_relaunch.hpp"
 #include "storage/step.hpp"
 
 namespace holdfast::internal::storage {
@@ -23,16 +23,8 @@ struct Piece {
   std::byte* to;
   std::byte const* from;
   std::uint64_t stride;  // between strips
-  std::uint32_t bytes;   // of a strip
+  std::uint64_t bytes;   // of a strip
   std::uint32_t strips;
-};
-
-/// Table entries, of the first 2^32, that follow each other and name pages that do: a warp writes
-/// them. Most tables are such, since pages are taken one after the other.
-struct EntryRun {
-  std::uint32_t entry;
-  std::uint32_t page;
-  std::uint32_t count;  // at most kWarp
 };
 
 /// What is there to do, lists apart.
@@ -44,7 +36,7 @@ struct Head {
   std::uint32_t* row_sequences;
   std::uint64_t record_bytes;
   std::uint32_t copies;
-  std::uint32_t patches;  // runs of them, when they are packed
+  std::uint32_t patches;
   std::uint32_t mirrors;
   std::uint32_t runs;
   std::uint32_t columns;
@@ -57,7 +49,7 @@ struct Head {
   return {.to = layout.base + copy.destination * layout.page_bytes + offset,
           .from = layout.base + copy.source * layout.page_bytes + offset,
           .stride = layout.strip_bytes,
-          .bytes = copy.rows * layout.row_bytes,
+          .bytes = std::uint64_t{copy.rows} * layout.row_bytes,
           .strips = layout.strips};
 }
 
@@ -66,12 +58,12 @@ class PackedLists {
  public:
   __device__ PackedLists(std::byte const* base, Head const& head) noexcept
       : pieces_{reinterpret_cast<Piece const*>(base)},
-        patches_{reinterpret_cast<EntryRun const*>(pieces_ + head.copies)},
+        patches_{reinterpret_cast<TablePatch const*>(pieces_ + head.copies)},
         runs_{reinterpret_cast<RowRun const*>(patches_ + head.patches)},
         mirrors_{reinterpret_cast<MirrorUpdate const*>(runs_ + head.runs)},
         columns_{reinterpret_cast<std::uint32_t const*>(mirrors_ + head.mirrors)} {}
   [[nodiscard]] __device__ Piece piece(std::uint32_t i) const noexcept { return pieces_[i]; }
-  [[nodiscard]] __device__ EntryRun entries(std::uint32_t i) const noexcept { return patches_[i]; }
+  [[nodiscard]] __device__ TablePatch patch(std::uint32_t i) const noexcept { return patches_[i]; }
   [[nodiscard]] __device__ RowRun run(std::uint32_t i) const noexcept { return runs_[i]; }
   [[nodiscard]] __device__ MirrorUpdate const& mirror(std::uint32_t i) const noexcept {
     return mirrors_[i];
@@ -82,7 +74,7 @@ class PackedLists {
 
  private:
   Piece const* pieces_;
-  EntryRun const* patches_;
+  TablePatch const* patches_;
   RowRun const* runs_;
   MirrorUpdate const* mirrors_;
   std::uint32_t const* columns_;
@@ -97,13 +89,8 @@ class PinnedLists {
     PageCopy const copy = parameters_.copies[i];
     return piece_of(parameters_.strips[copy.plane], copy);
   }
-  /// `count` of them from patch `i * kWarp` on are those of a warp.
-  struct Entries {
-    TablePatch const* patches;
-    std::uint32_t count;
-  };
-  [[nodiscard]] __device__ Entries entries(std::uint32_t i) const noexcept {
-    return {parameters_.patches + i * kWarp, min(parameters_.patch_count - i * kWarp, kWarp)};
+  [[nodiscard]] __device__ TablePatch patch(std::uint32_t i) const noexcept {
+    return parameters_.patches[i];
   }
   [[nodiscard]] __device__ RowRun run(std::uint32_t i) const noexcept {
     return parameters_.runs[i];
@@ -135,23 +122,15 @@ __device__ void move_pages(Head const& head, Lists const& lists) noexcept {
     Piece const piece = lists.piece(i);
     std::uint32_t const tasks = tasks_of(piece.bytes);
     device::for_own_tasks(&before, tasks * piece.strips, [&](std::uint32_t task) {
-      std::uint32_t const at = task % tasks * kTaskBytes;
+      std::uint64_t const at = std::uint64_t{task % tasks} * kTaskBytes;
       std::uint64_t const offset = task / tasks * piece.stride + at;
+      std::uint64_t const left = piece.bytes - at;
       device::copy_piece(piece.to + offset,
                          piece.from + offset,
-                         min(piece.bytes - at, kTaskBytes),
+                         static_cast<std::uint32_t>(left < kTaskBytes ? left : kTaskBytes),
                          !head.bugs.has(device::Bug::kTailLost));
     });
   }
-}
-
-__device__ void write_entry(Head const& head, EntryRun const& run, std::uint32_t lane) noexcept {
-  head.tables[run.entry + lane] = run.page + lane;
-}
-__device__ void write_entry(Head const& head,
-                            PinnedLists::Entries const& run,
-                            std::uint32_t lane) noexcept {
-  head.tables[run.patches[lane].entry] = run.patches[lane].page;
 }
 
 template <typename Lists>
@@ -159,11 +138,11 @@ __device__ void update_tables(Head const& head, Lists const& lists) noexcept {
   std::uint32_t const warp = (blockIdx.x * kBlockThreads + threadIdx.x) / kWarp;
   std::uint32_t const lane = threadIdx.x % kWarp;
   for (std::uint32_t i = warp; i < head.patches; i += gridDim.x * (kBlockThreads / kWarp)) {
-    auto const run = lists.entries(i);
-    bool const is_lost =
-        head.bugs.has(device::Bug::kEntryStale) && i + 1 == head.patches && lane + 1 == run.count;
-    if (lane < run.count && !is_lost) {
-      write_entry(head, run, lane);
+    TablePatch const patch = lists.patch(i);
+    bool const loses_last = head.bugs.has(device::Bug::kEntryStale) && i + 1 == head.patches;
+    std::uint32_t const count = loses_last ? patch.count - 1 : patch.count;
+    for (std::uint32_t at = lane; at < count; at += kWarp) {
+      head.tables[patch.entry + at] = patch.page + at;
     }
   }
 }
@@ -255,40 +234,60 @@ __global__ void __launch_bounds__(kBlockThreads)
   run_step(arguments.head, PinnedLists{arguments.parameters});
 }
 
-/// The runs that the patches make; one pass, since there may be one for each page of a long sequence.
-class EntryRuns {
- public:
-  static constexpr std::uint32_t kMost = 2500;
+/// Bytes of lists that a block takes into its shared memory.
+constexpr std::uint32_t kStagedBytes = 30 * 1024;
 
-  explicit EntryRuns(StepParameters const& parameters) noexcept {
-    TablePatch const* patch = parameters.patches;
-    TablePatch const* const end = patch + parameters.patch_count;
-    while (patch != end && fits_) {
-      TablePatch const* const first = patch++;
-      std::uint64_t const apart = first->entry - first->page;
-      TablePatch const* const last = end - first < kWarp ? end : first + kWarp;
-      while (patch != last && patch->entry - patch->page == apart &&
-             patch->entry == first->entry + static_cast<std::uint64_t>(patch - first)) {
-        ++patch;
-      }
-      fits_ = count_ < kMost && first->entry <= UINT32_MAX;
-      if (fits_) {
-        runs_[count_++] = {.entry = static_cast<std::uint32_t>(first->entry),
-                           .page = first->page,
-                           .count = static_cast<std::uint32_t>(patch - first)};
-      }
-    }
+template <typename T>
+[[nodiscard]] __host__ __device__ std::uint64_t quads_of(std::uint32_t count) noexcept {
+  return (std::uint64_t{count} * sizeof(T) + sizeof(uint4) - 1) / sizeof(uint4);
+}
+
+/// A list in shared memory, behind what is there already. `at` counts all of it.
+template <typename T>
+__device__ T const* take(uint4* staged, std::uint64_t& at, std::uint32_t count) noexcept {
+  auto const* const list = reinterpret_cast<T const*>(staged + at);
+  at += quads_of<T>(count);
+  return list;
+}
+
+/// As pinned_step, but every byte of the lists is under way over the bus at the same time.
+__global__ void __launch_bounds__(kBlockThreads)
+    staged_step(__grid_constant__ PinnedArguments const arguments) {
+  __shared__ uint4 staged[kStagedBytes / sizeof(uint4)];
+  Head const& head = arguments.head;
+  StepParameters const& there = arguments.parameters;
+  StepParameters here = there;
+  std::uint64_t end = 0;
+  here.copies = take<PageCopy>(staged, end, head.copies);
+  std::uint64_t const patches = end;
+  here.patches = take<TablePatch>(staged, end, head.patches);
+  std::uint64_t const mirrors = end;
+  here.mirrors = take<MirrorUpdate>(staged, end, head.mirrors);
+  std::uint64_t const runs = end;
+  here.runs = take<RowRun>(staged, end, head.runs);
+  std::uint64_t const columns = end;
+  here.columns = take<std::uint32_t>(staged, end, head.columns);
+#pragma unroll 4
+  for (std::uint64_t i = threadIdx.x; i < end; i += kBlockThreads) {
+    auto const from = [&](void const* list, std::uint64_t first) {
+      return static_cast<uint4 const*>(list) + (i - first);
+    };
+    staged[i] = *(i >= columns   ? from(there.columns, columns)
+                  : i >= runs    ? from(there.runs, runs)
+                  : i >= mirrors ? from(there.mirrors, mirrors)
+                  : i >= patches ? from(there.patches, patches)
+                                 : from(there.copies, 0));
   }
-  /// Whether there are few enough, of entries that a run can name.
-  [[nodiscard]] bool fit() const noexcept { return fits_; }
-  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
-  [[nodiscard]] EntryRun const* data() const noexcept { return runs_; }
+  __syncthreads();
+  run_step(head, PinnedLists{here});
+}
 
- private:
-  EntryRun runs_[kMost];  // only what is counted was written
-  std::uint32_t count_ = 0;
-  bool fits_ = true;
-};
+[[nodiscard]] bool fits_staged(Head const& head) noexcept {
+  std::uint64_t const quads = quads_of<PageCopy>(head.copies) + quads_of<TablePatch>(head.patches) +
+                              quads_of<MirrorUpdate>(head.mirrors) + quads_of<RowRun>(head.runs) +
+                              quads_of<std::uint32_t>(head.columns);
+  return quads * sizeof(uint4) <= kStagedBytes;
+}
 
 std::uint32_t columns_of(StepParameters const& parameters) noexcept {
   std::uint32_t columns = 0;
@@ -307,7 +306,7 @@ Head head_of(StepParameters const& parameters) noexcept {
             .row_sequences = parameters.row_sequences,
             .record_bytes = parameters.record_bytes,
             .copies = parameters.copy_count,
-            .patches = 0,
+            .patches = parameters.patch_count,
             .mirrors = parameters.mirror_count,
             .runs = parameters.run_count,
             .columns = columns_of(parameters),
@@ -320,10 +319,10 @@ Head head_of(StepParameters const& parameters) noexcept {
   return head;
 }
 
-/// Blocks that the work is spread over.
-std::uint32_t blocks_of(StepParameters const& parameters,
-                        Head const& head,
-                        std::uint32_t multiprocessors) noexcept {
+/// Blocks that the work is spread over: one for each piece, since states are long, and those that start
+/// as others end are quicker than those that go round.
+std::uint32_t blocks_of(StepParameters const& parameters, Head const& head) noexcept {
+  constexpr std::uint64_t kMostBlocks = 1U << 16U;
   constexpr std::uint32_t kRunsOfBlock = 4 * kBlockThreads / kWarp;
   std::uint64_t tasks = tasks_of(head.cleared_bytes);
   for (std::uint32_t i = 0; i < head.copies; ++i) {
@@ -332,7 +331,8 @@ std::uint32_t blocks_of(StepParameters const& parameters,
     tasks += std::uint64_t{layout.strips} * tasks_of(std::uint64_t{copy.rows} * layout.row_bytes);
   }
   std::uint64_t const entries = (head.patches + kRunsOfBlock - 1) / kRunsOfBlock;
-  return device::blocks_for(std::max(tasks, entries), multiprocessors);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(std::max(tasks, entries), 1, kMostBlocks));
 }
 
 template <typename T>
@@ -342,16 +342,13 @@ std::byte* put(std::byte* to, T const* values, std::uint32_t count) noexcept {
 }
 
 /// As PackedLists reads them.
-void pack_lists(StepParameters const& parameters,
-                EntryRuns const& runs,
-                Head const& head,
-                std::byte* to) noexcept {
+void pack_lists(StepParameters const& parameters, Head const& head, std::byte* to) noexcept {
   auto* const pieces = reinterpret_cast<Piece*>(to);
   for (std::uint32_t i = 0; i < head.copies; ++i) {
     PageCopy const& copy = parameters.copies[i];
     pieces[i] = piece_of(parameters.strips[copy.plane], copy);
   }
-  to = put(reinterpret_cast<std::byte*>(pieces + head.copies), runs.data(), head.patches);
+  to = put(reinterpret_cast<std::byte*>(pieces + head.copies), parameters.patches, head.patches);
   to = put(to, parameters.runs, head.runs);
   to = put(to, parameters.mirrors, head.mirrors);
   put(to, parameters.columns, head.columns);
@@ -359,7 +356,7 @@ void pack_lists(StepParameters const& parameters,
 
 std::uint64_t packed_bytes(Head const& head) noexcept {
   return std::uint64_t{head.copies} * sizeof(Piece) +
-         std::uint64_t{head.patches} * sizeof(EntryRun) +
+         std::uint64_t{head.patches} * sizeof(TablePatch) +
          std::uint64_t{head.runs} * sizeof(RowRun) +
          std::uint64_t{head.mirrors} * sizeof(MirrorUpdate) +
          std::uint64_t{head.columns} * sizeof(std::uint32_t);
@@ -367,42 +364,33 @@ std::uint64_t packed_bytes(Head const& head) noexcept {
 
 template <std::uint32_t kBytes>
 int launch_packed(StepParameters const& parameters,
-                  EntryRuns const& runs,
                   Head const& head,
-                  device::Shape const& shape) noexcept {
+                  device::Shape const& shape,
+                  device::Relaunch& relaunch) noexcept {
   PackedArguments<kBytes> arguments;
   arguments.head = head;
-  pack_lists(parameters, runs, head, arguments.lists);
-  return device::launch_blocks(packed_step<kBytes>, arguments, shape);
+  pack_lists(parameters, head, arguments.lists);
+  return relaunch.launch(packed_step<kBytes>, arguments, shape);
 }
 
 }  // namespace
 
 int launch_step(void const* raw, CudaQueue const& queue) noexcept {
-  // Sizes of a kernel's parameters: the launch copies all of them, so small ones are quicker.
-  constexpr std::uint32_t kSmall = 960;
-  constexpr std::uint32_t kMiddle = 6 * 1024;
-  constexpr std::uint32_t kLarge = 30 * 1024;
+  // Sizes of a kernel's parameters: all of them are copied, so that small ones are quicker, and large
+  // ones slower than what is read over the bus.
+  constexpr std::uint32_t kSmall = 256 - sizeof(Head);
+  constexpr std::uint32_t kLarge = 1024 - sizeof(Head);
   auto const& parameters = *static_cast<StepParameters const*>(raw);
-  Head head = head_of(parameters);
-  EntryRuns const runs{parameters};
-  head.patches = runs.count();
-  std::uint64_t const bytes = packed_bytes(head);
-  bool const is_packed = bytes <= kLarge && runs.fit();
-  if (!is_packed) {
-    head.patches = (parameters.patch_count + kWarp - 1) / kWarp;
+  auto& relaunches = *static_cast<device::Relaunches*>(queue.relaunches);
+  Head const head = head_of(parameters);
+  device::Shape const shape{.blocks = blocks_of(parameters, head), .stream = queue.stream};
+  if (std::uint64_t const bytes = packed_bytes(head); bytes <= kLarge) {
+    return bytes > kSmall ? launch_packed<kLarge>(parameters, head, shape, relaunches[1])
+                          : launch_packed<kSmall>(parameters, head, shape, relaunches[0]);
   }
-  device::Shape const shape{.blocks = blocks_of(parameters, head, queue.multiprocessors),
-                            .stream = queue.stream};
-  if (!is_packed) {
-    PinnedArguments arguments{head, parameters};
-    return device::launch_blocks(pinned_step, arguments, shape);
-  }
-  if (bytes > kMiddle) {
-    return launch_packed<kLarge>(parameters, runs, head, shape);
-  }
-  return bytes > kSmall ? launch_packed<kMiddle>(parameters, runs, head, shape)
-                        : launch_packed<kSmall>(parameters, runs, head, shape);
+  PinnedArguments arguments{head, parameters};
+  return fits_staged(head) ? relaunches[2].launch(staged_step, arguments, shape)
+                           : relaunches[3].launch(pinned_step, arguments, shape);
 }
 
 }  // namespace holdfast::internal::storage

@@ -3,9 +3,6 @@
 // collected once on the host in a pinned block, then done by one launch on each rank. Row copies
 // come first, then table entries, then the sequence record. What is collected says places by
 // number, so that it means the same on every rank.
-//
-// Flat copies of whole state slots go before the launch, as one call of the device's own copy, which
-// moves long contiguous pieces at memory bandwidth.
 #pragma once
 
 #include <array>
@@ -38,10 +35,12 @@ struct PageCopy {
   std::uint32_t rows;
 };
 
-/// One entry of a device page table; `entry` counts from the first table of the stage.
+/// Entries of a device page table that follow each other and name pages that do; most tables are such,
+/// since pages are taken one after the other. `entry` counts from the first table of the stage.
 struct TablePatch {
   std::uint64_t entry;
   std::uint32_t page;
+  std::uint32_t count;
 };
 
 /// New contents of a sequence's device record.
@@ -96,15 +95,6 @@ struct StepLimits {
   std::uint32_t columns;
   std::uint32_t mirrors;
   std::uint32_t runs;
-  std::uint32_t flat_copies;
-};
-
-/// The first bytes of a page or slot, on every rank of its stage.
-struct FlatCopy {
-  std::uint32_t plane;
-  std::uint32_t destination;
-  std::uint32_t source;
-  std::uint64_t bytes;
 };
 
 /// Launches whose parameters may be in use at once. A half of the slots is written again when all
@@ -159,47 +149,49 @@ class StepWork {
     zero_plane_ = plane;
     zero_page_ = page;
   }
-  /// A contiguous copy that is done before everything else.
-  void copy_flat(FlatCopy const& copy) noexcept {
-    HOLDFAST_ASSERT(flat_copy_count_ < limits_.flat_copies);
-    flat_copies_[flat_copy_count_++] = copy;
-  }
   void copy_rows(PageCopy const& copy) noexcept {
     HOLDFAST_ASSERT(copy_count_ < limits_.copies);
-    first().copies[copy_count_++] = copy;
+    lists_.copies[copy_count_++] = copy;
   }
   /// `entry` is the address of a table entry on rank 0.
   void patch(std::uint32_t const* entry, std::uint32_t page) noexcept {
+    auto const place = static_cast<std::uint64_t>(entry - tables_);
+    if (patch_count_ != 0) {
+      TablePatch& last = lists_.patches[patch_count_ - 1];
+      if (last.entry + last.count == place && last.page + last.count == page) {
+        ++last.count;
+        return;
+      }
+    }
     HOLDFAST_ASSERT(patch_count_ < limits_.patches);
-    first().patches[patch_count_++] = {static_cast<std::uint64_t>(entry - parts_[0].places.tables),
-                                       page};
+    lists_.patches[patch_count_++] = {.entry = place, .page = page, .count = 1};
   }
   /// Starts the record of the next sequence; planes add its write slots, the cache fills the rest.
   void open_mirror() noexcept {
     HOLDFAST_ASSERT(mirror_count_ < limits_.mirrors);
-    first().mirrors[mirror_count_++] = {.first_column = column_count_};
+    lists_.mirrors[mirror_count_++] = {.first_column = column_count_};
   }
   /// Adds a write slot of the sequence whose record was started last, in column order.
   void write_slot(std::uint32_t slot) noexcept {
     HOLDFAST_ASSERT(column_count_ < limits_.columns && mirror_count_ != 0);
-    first().columns[column_count_++] = slot;
+    lists_.columns[column_count_++] = slot;
     ++mirror().write_count;
   }
   /// The record that was started last.
   MirrorUpdate& mirror() noexcept {
     HOLDFAST_ASSERT(mirror_count_ != 0);
-    return first().mirrors[mirror_count_ - 1];
+    return lists_.mirrors[mirror_count_ - 1];
   }
   /// Adds rows to the step's map from rows to sequences.
   void run(RowRun const& run) noexcept {
     HOLDFAST_ASSERT(run_count_ < limits_.runs);
-    first().runs[run_count_++] = run;
+    lists_.runs[run_count_++] = run;
   }
   [[nodiscard]] std::uint32_t const* row_sequences(std::uint32_t rank) const noexcept {
     return parts_[rank].places.row_sequences;
   }
-  /// One launch on every rank, after one copy call when there are flat copies. On the first error the other ranks are still told: their mirrors
-  /// follow the host, and the caller taints the sequences on all.
+  /// One launch on every rank. On the first error the other ranks are still told: their mirrors follow
+  /// the host, and the caller taints the sequences on all.
   [[nodiscard]] Status launch(Stream stream) noexcept;
 
  private:
@@ -210,7 +202,6 @@ class StepWork {
     MirrorUpdate* mirrors;
     RowRun* runs;
     std::uint32_t* columns;
-    CopySegment* segments;
   };
   /// One rank.
   struct Part {
@@ -223,30 +214,27 @@ class StepWork {
   };
 
   void clear(std::uint32_t slot) noexcept {
-    into_ = slot;
+    lists_ = parts_[0].slots[slot];
+    tables_ = parts_[0].places.tables;
     copy_count_ = 0;
     patch_count_ = 0;
     mirror_count_ = 0;
     run_count_ = 0;
     column_count_ = 0;
     zero_page_ = 0;
-    flat_copy_count_ = 0;
   }
-  [[nodiscard]] Lists& first() noexcept { return parts_[0].slots[into_]; }
   [[nodiscard]] StepParameters parameters_of(Part const& part) const noexcept;
-  [[nodiscard]] Status launch_on(Part const& part, Stream stream) const noexcept;
-  [[nodiscard]] Status copy_flat_on(Part const& part, Stream stream) const noexcept;
   /// Goes on to the next slot.
   void advance(Stream stream) noexcept;
   /// Before the first slot of a half is written: its launches of the last lap are done.
   [[nodiscard]] Status wait_for_half() noexcept;
 
   base::FixedArray<Part> parts_;  // [ranks]
-  base::FixedArray<FlatCopy> flat_copies_;
   StepLimits limits_{};
   std::array<Stream, kParameterSlots> used_{};  // where the launches of these slots went
   std::uint32_t slot_ = 0;                      // of the next launch
-  std::uint32_t into_ = 0;                      // that work is collected in
+  Lists lists_{};                               // of rank 0, that work is collected in
+  std::uint32_t const* tables_ = nullptr;       // of rank 0
   std::uint32_t copy_count_ = 0;
   std::uint32_t patch_count_ = 0;
   std::uint32_t mirror_count_ = 0;
@@ -254,7 +242,6 @@ class StepWork {
   std::uint32_t column_count_ = 0;
   std::uint32_t zero_plane_ = 0;
   std::uint32_t zero_page_ = 0;
-  std::uint32_t flat_copy_count_ = 0;
 };
 
 }  // namespace holdfast::internal::storage

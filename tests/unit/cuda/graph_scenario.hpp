@@ -146,14 +146,17 @@ class GraphSide {
     AdvanceParameters advance{};
     advance.inputs = source;
     source += kMostRows;
+    std::vector<PlaneRows> classes;
     for (std::uint32_t plane = 0; plane < look_->plane_count(); ++plane) {
       PlaneInfo const info = look_->plane(plane);
       auto const layers = static_cast<std::uint32_t>(info.layers.size());
       if (info.page_rows != 0 && info.unit_tokens == 1) {
-        EXPECT_TRUE(IsOk(step.write_all(info.kind, info.layers[0], layers, source)));
+        classes.push_back(
+            {.plane = info.kind, .layer = info.layers[0], .layers = layers, .source = source});
         source += std::size_t{layers} * kMostRows * info.row_elements;
       }
     }
+    EXPECT_TRUE(IsOk(step.write_all(classes)));
     for (std::uint32_t i = 0; i < items.size(); ++i) {
       for (StateInfo const& state : look_->states()) {
         if (!items[i].sequence) {

@@ -285,10 +285,12 @@ TEST_F(CudaKernelTest, StepGivesTheBitsOfItsHostTwin) {
                                 .rows = 1 + draw.below(page_rows - first)});
       }
     }
-    std::uint32_t const patches = draw_count(draw, kEntries / 2);
+    std::uint32_t const patches = draw_count(draw, kEntries / 20);
+    // Places of ten entries each, in no order; a run is in one of them.
     for (std::uint32_t i = 0; i < patches; ++i) {
-      lists.patches.push_back(
-          {.entry = (std::uint64_t{i} * 1009 + seed) % kEntries, .page = draw.below(1U << 30U)});
+      lists.patches.push_back({.entry = (std::uint64_t{i} * 1009 + seed) % (kEntries / 10) * 10,
+                               .page = draw.below(1U << 30U),
+                               .count = 1 + draw.below(10)});
     }
     std::uint32_t const mirrors = draw_count(draw, kSequences - 1);
     for (std::uint32_t i = 0; i < mirrors; ++i) {

@@ -25,7 +25,7 @@ class OrderScenario {
   /// A kernel runs after what its stream did before.
   bool kernels_follow_their_stream() {
     queue_fills(Stream{1}, std::byte{7});
-    internal::storage::TablePatch const patch{.entry = kSlowBytes / 4 - 1, .page = 42};
+    internal::storage::TablePatch const patch{.entry = kSlowBytes / 4 - 1, .page = 42, .count = 1};
     auto pinned = take(sizeof patch, MemoryKind::kPinned);
     std::memcpy(pinned.base, &patch, sizeof patch);
     internal::storage::StepParameters parameters{};

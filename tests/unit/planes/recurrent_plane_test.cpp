@@ -30,13 +30,8 @@ using internal::storage::Owner;
 using internal::storage::Plan;
 using internal::storage::StepWork;
 
-constexpr internal::storage::StepLimits kLimits{.planes = 1,
-                                                .copies = 4,
-                                                .patches = 4,
-                                                .columns = 4,
-                                                .mirrors = 1,
-                                                .runs = 1,
-                                                .flat_copies = 1};
+constexpr internal::storage::StepLimits kLimits{
+    .planes = 1, .copies = 4, .patches = 4, .columns = 4, .mirrors = 1, .runs = 1};
 
 constexpr Holder sequence(std::uint32_t index) {
   return {HolderKind::kSequence, index};

@@ -28,13 +28,8 @@ using internal::storage::Owner;
 using internal::storage::Plan;
 using internal::storage::StepWork;
 
-constexpr internal::storage::StepLimits kLimits{.planes = 2,
-                                                .copies = 8,
-                                                .patches = 16,
-                                                .columns = 4,
-                                                .mirrors = 1,
-                                                .runs = 1,
-                                                .flat_copies = 0};
+constexpr internal::storage::StepLimits kLimits{
+    .planes = 2, .copies = 8, .patches = 16, .columns = 4, .mirrors = 1, .runs = 1};
 
 constexpr std::uint32_t kRing = 1;  // class index: pool keys come first
 

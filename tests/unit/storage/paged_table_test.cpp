@@ -27,13 +27,8 @@ using internal::storage::PagedTable;
 using internal::storage::Plan;
 using internal::storage::StepWork;
 
-constexpr internal::storage::StepLimits kLimits{.planes = 1,
-                                                .copies = 4,
-                                                .patches = 64,
-                                                .columns = 1,
-                                                .mirrors = 1,
-                                                .runs = 1,
-                                                .flat_copies = 0};
+constexpr internal::storage::StepLimits kLimits{
+    .planes = 1, .copies = 4, .patches = 64, .columns = 1, .mirrors = 1, .runs = 1};
 
 constexpr Holder sequence(std::uint32_t index) {
   return {HolderKind::kSequence, index};
