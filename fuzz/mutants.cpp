@@ -208,7 +208,7 @@ constexpr MutantInfo kMutants[] = {
      "H13, A20",
      "IMMUT OWNER RECUR LIVE"},
     {"flat_copy_short",
-     "the copy of an in-place handle leaves out the second half of the slot",
+     "the flat copy of an in-place handle leaves out the second half of the slot",
      "A13, A7",
      "RECUR FIRST"},
     {"in_place_keeps_base",

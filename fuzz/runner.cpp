@@ -193,6 +193,7 @@ void Runner::start(std::uint64_t sim_seed) {
   system_->read_prompts_of(model_);
   disturb();
   if (shadow_) {
+    system_->vary_writes();
     shadow_->start(model_);
   }
   bind_planes();

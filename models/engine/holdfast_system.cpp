@@ -170,6 +170,13 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
     }
     return Observation::failure(status.error().code);
   };
+  if (varies_writes_ && (fate.dropped || fate.released < items.count)) {
+    Token sum = 0;
+    for (StepPart const& part : items) {
+      sum += part.token + part.rows;
+    }
+    style.whole = sum % 2 == 0;
+  }
   if (Status const wrote = style.whole ? write_whole(*step, items, positions, style) : Status{};
       !wrote) {
     return give_up_all(wrote);

@@ -86,6 +86,9 @@ class HoldfastSystem final : public System {
   }
   /// Called in the middle of a step, when its rows are written and nothing is decided yet.
   void set_observer(std::function<void()> observer) { observer_ = std::move(observer); }
+  /// Steps that are given up, or that a sequence leaves, are written whole every other time: no
+  /// operation says so, and the rows are the same.
+  void vary_writes() noexcept { varies_writes_ = true; }
   [[nodiscard]] Inspection inspect() const noexcept { return cache_.inspect(); }
   /// Index and generation behind a name; {0, 0} when it was never created.
   [[nodiscard]] HandleId id(SequenceName name) const noexcept {
@@ -149,6 +152,7 @@ class HoldfastSystem final : public System {
   std::vector<std::byte> bytes_;            // of one entry
   EntryId restored_from_;
   std::function<void()> observer_;
+  bool varies_writes_ = false;
   FaultSwitch* faults_ = nullptr;
   std::function<void(Stream stream, std::uint32_t device)> delay_;
   std::vector<SequenceName> given_up_;

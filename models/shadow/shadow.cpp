@@ -235,6 +235,7 @@ void Shadow::start(Model const& model) {
   system_ = std::make_unique<HoldfastSystem>(layout_, devices, *engine_);
   system_->read_prompts_of(model);
   system_->set_observer([this] { settle(); });
+  system_->vary_writes();
 }
 
 Observation Shadow::run(AnyOp const& op) {

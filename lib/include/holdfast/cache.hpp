@@ -350,8 +350,8 @@ class Step : public detail::HandleBase {
                    float const* source,
                    Stream stream = {},
                    std::uint32_t rank = 0) noexcept;
-  /// The same for several classes at once, all written or none: one launch for four of rows and four of
-  /// indexer rows that it has, as a rule for all of them. A pipeline stage is one of its own.
+  /// The same for several classes at once, all checked before any is written. Of up to 256 rows one launch
+  /// writes four classes of rows and four of indexer rows: as a rule all that a pipeline stage has.
   ///
   /// Errors   : as above; kInvalidArgument also for more than 16 classes, and for layers that are in two
   Status write_all(std::span<PlaneRows const> classes,

@@ -303,7 +303,8 @@ class Core {
   [[nodiscard]] Status enter_step(HandleId step, Stream stream) noexcept;
   /// What of a signature the items decide.
   [[nodiscard]] GraphSignature shape_of(HandleId step) const noexcept;
-  /// Adds all rows of a step to a list, which is launched whenever it is full.
+  /// Adds all rows of a step to a list, which is launched whenever it is full, and at once when there are
+  /// many rows.
   [[nodiscard]] Status list_rows(planes::WriteListParameters& list,
                                  StepLayers const& layers,
                                  std::uint32_t rows,

@@ -222,6 +222,8 @@ Status Core::write_step(HandleId step,
                         std::uint32_t rank,
                         Stream stream) noexcept {
   constexpr std::uint32_t kMost = 16;
+  // More rows than this are memory traffic, for which a class alone is quicker.
+  constexpr std::uint32_t kListedRows = 256;
   HOLDFAST_TRY(check_whole_step(step));
   HOLDFAST_TRY(check_rank(rank));
   if (classes.size() > kMost) {
@@ -265,6 +267,9 @@ Status Core::write_step(HandleId step,
       launched = plan_.classes[layers.plane].rule == PlaneRule::kRing
                      ? list_indexer(collected, layers, rows, rank, stream)
                      : list_rows(collected, layers, rows, rank, stream);
+    }
+    if (launched && rows > kListedRows) {
+      launched = launch_list(collected, own, stream);
     }
   }
   if (launched && device != nullptr) {

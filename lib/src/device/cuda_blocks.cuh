@@ -17,6 +17,13 @@ inline constexpr std::uint32_t kTaskBytes = kBlockThreads * 4 * 16;
   return static_cast<std::uint32_t>((bytes + kTaskBytes - 1) / kTaskBytes);
 }
 
+/// Blocks that move memory in so many tasks: one each, since blocks that begin as others end are quicker
+/// than blocks that go round.
+[[nodiscard]] constexpr std::uint32_t blocks_of_tasks(std::uint64_t tasks) noexcept {
+  constexpr std::uint64_t kMost = 1U << 16U;
+  return static_cast<std::uint32_t>(tasks == 0 ? 1 : tasks < kMost ? tasks : kMost);
+}
+
 /// Blocks for so many tasks: at most what runs at once.
 [[nodiscard]] inline std::uint32_t blocks_for(std::uint64_t tasks,
                                               std::uint32_t multiprocessors) noexcept {
@@ -110,16 +117,22 @@ __device__ inline void clear_piece(std::byte* to, std::uint32_t bytes) noexcept 
   }
 }
 
-/// Calls `run(task)` for this block's share of tasks that are numbered on from `*before`, so that
-/// tasks of several lists spread over the blocks.
-template <typename Run>
-__device__ void for_own_tasks(std::uint32_t* before, std::uint32_t tasks, Run run) noexcept {
-  std::uint32_t const first = (blockIdx.x + gridDim.x - *before % gridDim.x) % gridDim.x;
-  for (std::uint32_t task = first; task < tasks; task += gridDim.x) {
-    run(task);
+/// A block's share of the tasks of several lists, which are numbered on from list to list.
+class OwnTasks {
+ public:
+  /// Calls `run(task)` for those of the next list.
+  template <typename Run>
+  __device__ void of_next(std::uint32_t tasks, Run run) noexcept {
+    for (; next_ < before_ + tasks; next_ += gridDim.x) {
+      run(next_ - before_);
+    }
+    before_ += tasks;
   }
-  *before += tasks;
-}
+
+ private:
+  std::uint32_t next_ = blockIdx.x;
+  std::uint32_t before_ = 0;
+};
 
 #endif
 

@@ -15,10 +15,10 @@ struct CopyParameters {
 
 __global__ void __launch_bounds__(kBlockThreads)
     copy_segments(__grid_constant__ CopyParameters const parameters) {
-  std::uint32_t before = 0;
+  OwnTasks own;
   for (std::uint32_t i = 0; i < parameters.count; ++i) {
     CopySegment const& segment = parameters.segments[i];
-    for_own_tasks(&before, tasks_of(segment.bytes), [&](std::uint32_t task) {
+    own.of_next(tasks_of(segment.bytes), [&](std::uint32_t task) {
       std::uint64_t const at = std::uint64_t{task} * kTaskBytes;
       std::uint64_t const left = segment.bytes - at;
       copy_piece(segment.destination + at,
@@ -39,9 +39,7 @@ int launch_copy(std::span<CopySegment const> segments, CudaQueue const& queue) n
     tasks += tasks_of(segment.bytes);
   }
   return launch_blocks(
-      copy_segments,
-      parameters,
-      {.blocks = blocks_for(tasks, queue.multiprocessors), .stream = queue.stream});
+      copy_segments, parameters, {.blocks = blocks_of_tasks(tasks), .stream = queue.stream});
 }
 
 }  // namespace holdfast::internal::device

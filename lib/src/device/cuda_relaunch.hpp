@@ -60,7 +60,7 @@ class Relaunch {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-/// What one stream launches so: the forms of the step kernel.
-using Relaunches = std::array<Relaunch, 4>;
+/// What one stream launches so: the forms of the step kernel, with one block and with more.
+using Relaunches = std::array<std::array<Relaunch, 4>, 2>;
 
 }  // namespace holdfast::internal::device

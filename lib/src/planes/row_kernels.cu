@@ -17,10 +17,10 @@ struct Arguments {
   return units < kBlockThreads ? kBlockThreads / units : 1;
 }
 
-template <Format kFormat, bool kWide>
+template <Format kFormat, bool kWide, std::uint32_t kPieces>
 __global__ void __launch_bounds__(kBlockThreads)
     write_rows(__grid_constant__ Arguments<WriteRowsParameters> const arguments) {
-  run_rows<kFormat, kWide>(arguments.parameters, {blockIdx.x, gridDim.x}, arguments.bugs);
+  run_rows<kFormat, kWide, kPieces>(arguments.parameters, {blockIdx.x, gridDim.x}, arguments.bugs);
 }
 
 [[nodiscard]] bool is_aligned(std::uint64_t value) noexcept {
@@ -39,8 +39,9 @@ __global__ void __launch_bounds__(kBlockThreads)
   return has_wide_rows(parameters.view) && is_aligned(parameters.source);
 }
 
-/// Blocks that write these rows.
+/// Blocks that write these rows, with `at_once` pieces in each thread.
 [[nodiscard]] std::uint32_t blocks_of(WriteRowsParameters const& parameters,
+                                      std::uint32_t at_once,
                                       std::uint32_t multiprocessors) noexcept {
   std::uint32_t const elements = !is_wide(parameters)                     ? 1
                                  : parameters.view.format == Format::kF32 ? 4
@@ -48,17 +49,27 @@ __global__ void __launch_bounds__(kBlockThreads)
   std::uint32_t const units = parameters.view.parts * parameters.view.row_bytes /
                               (element_bytes(parameters.view.format) * elements);
   std::uint64_t const rows = std::uint64_t{parameters.layers} * parameters.count;
-  std::uint32_t const chunk = rows_of_chunk(units);
+  std::uint32_t const chunk = rows_of_chunk(units, at_once);
   return device::blocks_for((rows + chunk - 1) / chunk, multiprocessors);
+}
+
+/// Few rows are spread over as many threads as there are pieces; of many each thread takes some at once.
+template <Format kFormat, bool kWide>
+int launch_rows(WriteRowsParameters const& parameters, CudaQueue const& queue) noexcept {
+  Arguments<WriteRowsParameters> arguments{parameters};
+  device::Shape shape{.blocks = blocks_of(parameters, kAtOnce, queue.multiprocessors),
+                      .stream = queue.stream};
+  if (shape.blocks >= queue.multiprocessors) {
+    return device::launch_blocks(write_rows<kFormat, kWide, kAtOnce>, arguments, shape);
+  }
+  shape.blocks = blocks_of(parameters, 1, queue.multiprocessors);
+  return device::launch_blocks(write_rows<kFormat, kWide, 1>, arguments, shape);
 }
 
 template <Format kFormat>
 int launch_rows(WriteRowsParameters const& parameters, CudaQueue const& queue) noexcept {
-  Arguments<WriteRowsParameters> arguments{parameters};
-  device::Shape const shape{.blocks = blocks_of(parameters, queue.multiprocessors),
-                            .stream = queue.stream};
-  return is_wide(parameters) ? device::launch_blocks(write_rows<kFormat, true>, arguments, shape)
-                             : device::launch_blocks(write_rows<kFormat, false>, arguments, shape);
+  return is_wide(parameters) ? launch_rows<kFormat, true>(parameters, queue)
+                             : launch_rows<kFormat, false>(parameters, queue);
 }
 
 template <bool kWide>
@@ -82,12 +93,13 @@ __global__ void __launch_bounds__(kBlockThreads)
   return device::blocks_for((pools + rows - 1) / rows, multiprocessors);
 }
 
-/// A list, and the block behind the last one of each part.
+/// A list, and the block behind the last one of each part. A thread has one piece of a row: lists are of
+/// few rows, and it is their latency that counts.
 struct ListArguments {
-  WriteListParameters list;
   std::uint32_t ends[2 * WriteListParameters::kMost];
   bool wide[2 * WriteListParameters::kMost];
-  device::Bugs bugs = device::row_bugs();
+  device::Bugs bugs;
+  WriteListParameters list;
 };
 
 template <bool kWide>
@@ -96,13 +108,13 @@ __device__ void run_rows_of_any(WriteRowsParameters const& parameters,
                                 device::Bugs bugs) noexcept {
   switch (parameters.view.format) {
     case Format::kF32:
-      run_rows<Format::kF32, kWide>(parameters, blocks, bugs);
+      run_rows<Format::kF32, kWide, 1>(parameters, blocks, bugs);
       break;
     case Format::kF16:
-      run_rows<Format::kF16, kWide>(parameters, blocks, bugs);
+      run_rows<Format::kF16, kWide, 1>(parameters, blocks, bugs);
       break;
     case Format::kBf16:
-      run_rows<Format::kBf16, kWide>(parameters, blocks, bugs);
+      run_rows<Format::kBf16, kWide, 1>(parameters, blocks, bugs);
       break;
   }
 }
@@ -160,20 +172,21 @@ int launch_write_indexer(void const* raw, CudaQueue const& queue) noexcept {
 }
 
 int launch_write_list(void const* raw, CudaQueue const& queue) noexcept {
-  ListArguments arguments{*static_cast<WriteListParameters const*>(raw)};
+  ListArguments arguments{.bugs = device::row_bugs(),
+                          .list = *static_cast<WriteListParameters const*>(raw)};
   WriteListParameters const& list = arguments.list;
   std::uint32_t blocks = 0;
   std::uint32_t part = 0;
-  auto const add = [&](auto const& parameters) {
-    blocks += blocks_of(parameters, queue.multiprocessors);
+  auto const add = [&](std::uint32_t own, bool wide) {
+    blocks += own;
     arguments.ends[part] = blocks;
-    arguments.wide[part++] = is_wide(parameters);
+    arguments.wide[part++] = wide;
   };
   for (std::uint32_t i = 0; i < list.row_count; ++i) {
-    add(list.rows[i]);
+    add(blocks_of(list.rows[i], 1, queue.multiprocessors), is_wide(list.rows[i]));
   }
   for (std::uint32_t i = 0; i < list.indexer_count; ++i) {
-    add(list.indexers[i]);
+    add(blocks_of(list.indexers[i], queue.multiprocessors), is_wide(list.indexers[i]));
   }
   return device::launch_blocks(write_list, arguments, {.blocks = blocks, .stream = queue.stream});
 }

@@ -137,13 +137,13 @@ class Piece {
 
 /// Rows or pieces that a thread has under way at a time: enough to hide how far memory is.
 constexpr std::uint32_t kAtOnce = 4;
-/// Pieces that a block has under way at a time.
-constexpr std::uint32_t kPiecesOfBlock = kAtOnce * kBlockThreads;
 
-/// Rows that a block takes at a time, of `units` pieces each: so many that few threads have none.
+/// Rows that a block takes at a time, of `units` pieces each, when a thread has `at_once` of them under
+/// way: so many that few threads have none.
 [[nodiscard]] constexpr __host__ __device__ std::uint32_t rows_of_chunk(
-    std::uint32_t units) noexcept {
-  return units < kPiecesOfBlock ? kPiecesOfBlock / units : 1;
+    std::uint32_t units, std::uint32_t at_once) noexcept {
+  std::uint32_t const pieces = at_once * kBlockThreads;
+  return units < pieces ? pieces / units : 1;
 }
 
 /// Where row `row` of the launch lies, counted over all layers; nullptr for padding.
@@ -169,7 +169,8 @@ constexpr std::uint32_t kPiecesOfBlock = kAtOnce * kBlockThreads;
   return address_of(view, rows_of(view, sequence, layer), position);
 }
 
-template <Format kFormat, bool kWide>
+/// Pieces of rows, kPieces of them under way in each thread.
+template <Format kFormat, bool kWide, std::uint32_t kPieces>
 __device__ void run_rows(WriteRowsParameters const& parameters,
                          Blocks const& blocks,
                          device::Bugs bugs) noexcept {
@@ -178,30 +179,30 @@ __device__ void run_rows(WriteRowsParameters const& parameters,
   constexpr std::uint32_t kPieceBytes = OnePiece::kCount * element_bytes(kFormat);
   std::uint32_t const part_units = view.row_bytes / kPieceBytes;
   std::uint32_t const units = part_units * view.parts;
-  std::uint32_t const chunk = rows_of_chunk(units);
+  std::uint32_t const chunk = rows_of_chunk(units, kPieces);
   std::uint32_t const rows = parameters.layers * parameters.count;
   for (std::uint32_t first = blocks.own * chunk; first < rows; first += blocks.count * chunk) {
     std::uint32_t const count = min(chunk, rows - first) * units;
     float const* const source = parameters.source + std::uint64_t{first} * units * OnePiece::kCount;
-    for (std::uint32_t at = threadIdx.x; at < count; at += kPiecesOfBlock) {
-      OnePiece pieces[kAtOnce];
+    for (std::uint32_t at = threadIdx.x; at < count; at += kPieces * kBlockThreads) {
+      OnePiece pieces[kPieces];
 #pragma unroll
-      for (std::uint32_t i = 0; i < kAtOnce; ++i) {
+      for (std::uint32_t i = 0; i < kPieces; ++i) {
         std::uint32_t const own = at + i * kBlockThreads;
         if (own < count) {
           pieces[i].load(source + std::uint64_t{own} * OnePiece::kCount);
         }
       }
       // All places before the first store, which none of the loads behind them may pass.
-      std::byte* places[kAtOnce];
+      std::byte* places[kPieces];
 #pragma unroll
-      for (std::uint32_t i = 0; i < kAtOnce; ++i) {
+      for (std::uint32_t i = 0; i < kPieces; ++i) {
         std::uint32_t const own = at + i * kBlockThreads;
         std::uint32_t const row = own / units;
         places[i] = own < count ? place_of(parameters, first + row, bugs) : nullptr;
       }
 #pragma unroll
-      for (std::uint32_t i = 0; i < kAtOnce; ++i) {
+      for (std::uint32_t i = 0; i < kPieces; ++i) {
         std::uint32_t const own = at + i * kBlockThreads;
         std::uint32_t const unit = own % units;
         std::uint32_t const part = unit / part_units;

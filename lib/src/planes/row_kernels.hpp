@@ -55,10 +55,10 @@ struct WriteIndexerParameters {
 /// Both at once, of one step: no two write the same rows.
 struct WriteListParameters {
   static constexpr std::uint32_t kMost = 4;
-  WriteRowsParameters rows[kMost];
-  WriteIndexerParameters indexers[kMost];
   std::uint32_t row_count = 0;
   std::uint32_t indexer_count = 0;
+  WriteRowsParameters rows[kMost];
+  WriteIndexerParameters indexers[kMost];
 };
 
 extern Kernel const kWriteRowsKernel;

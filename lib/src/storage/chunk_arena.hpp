@@ -42,12 +42,15 @@ class ChunkArena {
     return pages_.span(std::uint64_t{chunk} * chunk_pages_, chunks_[chunk].used);
   }
 
+  /// Whether the pages are known to follow each other; most do, since pages are taken one after the other.
+  [[nodiscard]] bool is_run(std::uint32_t chunk) const noexcept { return chunks_[chunk].is_run; }
+
   /// Hands out an empty chunk with one reference; the worst-case size makes this always possible.
   [[nodiscard]] std::uint32_t take() noexcept {
     HOLDFAST_ASSERT(free_count_ > 0);
     std::uint32_t const chunk = free_[--free_count_];
     HOLDFAST_ASSERT(chunks_[chunk].references == 0);
-    chunks_[chunk] = {.references = 1, .used = 0};
+    chunks_[chunk] = {.references = 1, .used = 0, .is_run = true};
     return chunk;
   }
   void retain(std::uint32_t chunk) noexcept {
@@ -64,8 +67,12 @@ class ChunkArena {
     return true;
   }
   void push(std::uint32_t chunk, std::uint32_t page) noexcept {
-    HOLDFAST_ASSERT(chunks_[chunk].used < chunk_pages_);
-    pages_[std::uint64_t{chunk} * chunk_pages_ + chunks_[chunk].used++] = page;
+    Chunk& known = chunks_[chunk];
+    HOLDFAST_ASSERT(known.used < chunk_pages_);
+    std::uint64_t const at = std::uint64_t{chunk} * chunk_pages_ + known.used;
+    known.is_run = known.is_run && (known.used == 0 || pages_[at - 1] + 1 == page);
+    pages_[at] = page;
+    ++known.used;
   }
   /// Requires a page in the chunk.
   [[nodiscard]] std::uint32_t pop(std::uint32_t chunk) noexcept {
@@ -75,12 +82,14 @@ class ChunkArena {
   void replace(std::uint32_t chunk, std::uint32_t entry, std::uint32_t page) noexcept {
     HOLDFAST_ASSERT(entry < chunks_[chunk].used);
     pages_[std::uint64_t{chunk} * chunk_pages_ + entry] = page;
+    chunks_[chunk].is_run = false;
   }
 
  private:
   struct Chunk {
     std::uint32_t references;
     std::uint32_t used;
+    bool is_run;
   };
 
   base::FixedArray<Chunk> chunks_;

@@ -216,7 +216,14 @@ void PagedTable::load(std::uint32_t snapshot, Owner owner, bool fresh, StepWork&
         pages_.clear_writer(old[i], owner.mark);
       }
     }
-    for (std::uint32_t i = 0; i < pages.size(); ++i) {
+    bool const is_run = !pages.empty() && old.empty() && chunks_.is_run(from[entry]) &&
+                        !HOLDFAST_MUTANT(kStaleTableAfterRollback);
+    if (is_run) {
+      step.patch(device_table(owner.index) + std::uint64_t{entry} * chunk_pages_,
+                 pages[0],
+                 static_cast<std::uint32_t>(pages.size()));
+    }
+    for (std::uint32_t i = 0; i < pages.size() && !is_run; ++i) {
       if ((i >= old.size() || pages[i] != old[i]) && !HOLDFAST_MUTANT(kStaleTableAfterRollback)) {
         step.patch(device_table(owner.index) + std::uint64_t{entry} * chunk_pages_ + i, pages[i]);
       }

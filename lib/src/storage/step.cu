@@ -111,8 +111,8 @@ __device__ void move_pages(Head const& head, Lists const& lists) noexcept {
   if (head.bugs.has(device::Bug::kWildWrite) && head.copies != 0) {
     *reinterpret_cast<std::uint32_t volatile*>(std::uintptr_t{64}) = 1;
   }
-  std::uint32_t before = 0;
-  device::for_own_tasks(&before, tasks_of(head.cleared_bytes), [&](std::uint32_t task) {
+  device::OwnTasks own;
+  own.of_next(tasks_of(head.cleared_bytes), [&](std::uint32_t task) {
     std::uint64_t const at = std::uint64_t{task} * kTaskBytes;
     std::uint64_t const left = head.cleared_bytes - at;
     device::clear_piece(head.cleared + at,
@@ -121,9 +121,10 @@ __device__ void move_pages(Head const& head, Lists const& lists) noexcept {
   for (std::uint32_t i = 0; i < head.copies; ++i) {
     Piece const piece = lists.piece(i);
     std::uint32_t const tasks = tasks_of(piece.bytes);
-    device::for_own_tasks(&before, tasks * piece.strips, [&](std::uint32_t task) {
-      std::uint64_t const at = std::uint64_t{task % tasks} * kTaskBytes;
-      std::uint64_t const offset = task / tasks * piece.stride + at;
+    own.of_next(tasks * piece.strips, [&](std::uint32_t task) {
+      std::uint32_t const strip = piece.strips == 1 ? 0 : task / tasks;
+      std::uint64_t const at = std::uint64_t{task - strip * tasks} * kTaskBytes;
+      std::uint64_t const offset = strip * piece.stride + at;
       std::uint64_t const left = piece.bytes - at;
       device::copy_piece(piece.to + offset,
                          piece.from + offset,
@@ -204,12 +205,12 @@ __device__ void map_rows(Head const& head, Lists const& lists) noexcept {
 
 template <typename Lists>
 __device__ void run_step(Head const& head, Lists const& lists) noexcept {
-  move_pages(head, lists);
   update_tables(head, lists);
   update_records(head, lists);
   if (blockIdx.x == gridDim.x - 1) {
     map_rows(head, lists);
   }
+  move_pages(head, lists);
 }
 
 template <std::uint32_t kBytes>
@@ -319,10 +320,8 @@ Head head_of(StepParameters const& parameters) noexcept {
   return head;
 }
 
-/// Blocks that the work is spread over: one for each piece, since states are long, and those that start
-/// as others end are quicker than those that go round.
+/// Blocks that the work is spread over.
 std::uint32_t blocks_of(StepParameters const& parameters, Head const& head) noexcept {
-  constexpr std::uint64_t kMostBlocks = 1U << 16U;
   constexpr std::uint32_t kRunsOfBlock = 4 * kBlockThreads / kWarp;
   std::uint64_t tasks = tasks_of(head.cleared_bytes);
   for (std::uint32_t i = 0; i < head.copies; ++i) {
@@ -331,8 +330,7 @@ std::uint32_t blocks_of(StepParameters const& parameters, Head const& head) noex
     tasks += std::uint64_t{layout.strips} * tasks_of(std::uint64_t{copy.rows} * layout.row_bytes);
   }
   std::uint64_t const entries = (head.patches + kRunsOfBlock - 1) / kRunsOfBlock;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(std::max(tasks, entries), 1, kMostBlocks));
+  return device::blocks_of_tasks(std::max(tasks, entries));
 }
 
 template <typename T>
@@ -384,13 +382,15 @@ int launch_step(void const* raw, CudaQueue const& queue) noexcept {
   auto& relaunches = *static_cast<device::Relaunches*>(queue.relaunches);
   Head const head = head_of(parameters);
   device::Shape const shape{.blocks = blocks_of(parameters, head), .stream = queue.stream};
+  // Most launches are of one block; to change their number takes longer than the parameters.
+  auto& own = relaunches[shape.blocks == 1 ? 0 : 1];
   if (std::uint64_t const bytes = packed_bytes(head); bytes <= kLarge) {
-    return bytes > kSmall ? launch_packed<kLarge>(parameters, head, shape, relaunches[1])
-                          : launch_packed<kSmall>(parameters, head, shape, relaunches[0]);
+    return bytes > kSmall ? launch_packed<kLarge>(parameters, head, shape, own[1])
+                          : launch_packed<kSmall>(parameters, head, shape, own[0]);
   }
   PinnedArguments arguments{head, parameters};
-  return fits_staged(head) ? relaunches[2].launch(staged_step, arguments, shape)
-                           : relaunches[3].launch(pinned_step, arguments, shape);
+  return fits_staged(head) ? own[2].launch(staged_step, arguments, shape)
+                           : own[3].launch(pinned_step, arguments, shape);
 }
 
 }  // namespace holdfast::internal::storage

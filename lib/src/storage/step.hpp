@@ -153,18 +153,18 @@ class StepWork {
     HOLDFAST_ASSERT(copy_count_ < limits_.copies);
     lists_.copies[copy_count_++] = copy;
   }
-  /// `entry` is the address of a table entry on rank 0.
-  void patch(std::uint32_t const* entry, std::uint32_t page) noexcept {
+  /// `count` entries from `entry` on, an address on rank 0, name `page` and those that follow it.
+  void patch(std::uint32_t const* entry, std::uint32_t page, std::uint32_t count = 1) noexcept {
     auto const place = static_cast<std::uint64_t>(entry - tables_);
     if (patch_count_ != 0) {
       TablePatch& last = lists_.patches[patch_count_ - 1];
       if (last.entry + last.count == place && last.page + last.count == page) {
-        ++last.count;
+        last.count += count;
         return;
       }
     }
     HOLDFAST_ASSERT(patch_count_ < limits_.patches);
-    lists_.patches[patch_count_++] = {.entry = place, .page = page, .count = 1};
+    lists_.patches[patch_count_++] = {.entry = place, .page = page, .count = count};
   }
   /// Starts the record of the next sequence; planes add its write slots, the cache fills the rest.
   void open_mirror() noexcept {

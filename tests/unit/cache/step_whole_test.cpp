@@ -52,15 +52,17 @@ class WholeStep : public testing::Test {
     EXPECT_TRUE(IsOk(step));
     return std::move(*step);
   }
-  /// One call for each plane class.
+  /// One call for all plane classes.
   void write_rows_at_once(Step& step, std::vector<StepPart> const& parts) {
     Inspection const look = cache_->inspect();
+    std::vector<PlaneRows> classes;
+    std::vector<std::vector<float>> sources(look.plane_count());
     for (std::uint32_t index = 0; index < look.plane_count(); ++index) {
       PlaneInfo const plane = look.plane(index);
       if (plane.page_rows == 0 || plane.unit_tokens != 1) {
         continue;
       }
-      std::vector<float> source;
+      std::vector<float>& source = sources[index];
       for (std::uint32_t const layer : plane.layers) {
         for (StepPart const& part : parts) {
           if (part.kind == StepKind::kPad) {
@@ -72,9 +74,12 @@ class WholeStep : public testing::Test {
           source.insert(source.end(), rows.begin(), rows.end());
         }
       }
-      auto const layers = static_cast<std::uint32_t>(plane.layers.size());
-      EXPECT_TRUE(IsOk(step.write_all(plane.kind, plane.layers[0], layers, source.data())));
+      classes.push_back({.plane = plane.kind,
+                         .layer = plane.layers[0],
+                         .layers = static_cast<std::uint32_t>(plane.layers.size()),
+                         .source = source.data()});
     }
+    EXPECT_TRUE(IsOk(step.write_all(classes)));
   }
   void write_at_once(Step& step, std::vector<StepPart> const& parts) {
     write_rows_at_once(step, parts);
@@ -140,6 +145,27 @@ TEST_F(WholeStep, RefusesWhatIsNotThere) {
                       ErrorCode::kInvalidArgument,
                       "rank"));
   EXPECT_TRUE(IsOk(write(PlaneKind::kLatent, 4, 1)));
+}
+
+TEST_F(WholeStep, RefusesAListAsAWhole) {
+  Step step = begin({append(0, 2), append(1, 1)});
+  PlaneRows const one{
+      .plane = PlaneKind::kLatent, .layer = 2, .layers = 2, .source = source_.data()};
+  PlaneRows last = one;
+  last.layer = 4;
+  last.layers = 1;
+  EXPECT_TRUE(
+      HasCode(step.write_all(std::array{one, last}), ErrorCode::kInvalidArgument, "classes"));
+  EXPECT_TRUE(HasCode(
+      step.write_all(std::vector<PlaneRows>(17, one)), ErrorCode::kInvalidArgument, "classes"));
+  PlaneRows wrong = last;
+  wrong.source = nullptr;
+  PlaneRows first = one;
+  first.layers = 1;
+  EXPECT_TRUE(
+      HasCode(step.write_all(std::array{first, wrong}), ErrorCode::kInvalidArgument, "source"));
+  EXPECT_TRUE(IsOk(step.write_all(std::array{first, last}))) << "nothing was written before";
+  EXPECT_TRUE(IsOk(step.write_all(std::span<PlaneRows const>{})));
 }
 
 TEST_F(WholeStep, RefusesAppendsThatHaveRows) {

@@ -118,6 +118,15 @@ class GraphSide {
     return std::move(*result);
   }
 
+  /// New sequences for those that were released, or that lost a state which was written in place.
+  void renew() {
+    for (Sequence& sequence : sequences) {
+      if (!sequence.position() || look_->sequence(sequence.id().index).tainted) {
+        sequence = Sequence{};
+        sequence = take(cache->create_sequence());
+      }
+    }
+  }
   /// New inputs, the same from equal draws.
   void draw_inputs(Draw draw) {
     std::vector<float> values(input_bytes_ / sizeof(float));
@@ -214,6 +223,41 @@ class GraphScenario {
     }
     return true;
   }
+  /// The same with shapes that the seed chooses; some steps are given up, and some lose a sequence.
+  bool replays_follow_what_a_seed_draws(std::uint32_t seed, std::uint32_t steps) {
+    constexpr std::uint32_t kShapes = 5;
+    Draw draw{seed};
+    std::vector<std::vector<GraphItem>> shapes;
+    for (std::uint32_t i = 0; i < kShapes; ++i) {
+      shapes.push_back(draw_shape(draw));
+    }
+    for (std::uint32_t i = 0; i < steps; ++i) {
+      move(draw);
+      std::vector<GraphItem> items = shapes[draw.below(kShapes)];
+      std::uint32_t next = draw.below(GraphSide::kSequences);
+      std::uint32_t live = 0;
+      for (GraphItem& item : items) {
+        if (item.kind != StepKind::kPad) {
+          item.sequence = next;
+          next = (next + 1) % GraphSide::kSequences;
+          live += 1;
+          item.keep = item.kind == StepKind::kVerify ? draw.below(item.rows + 1) : item.rows;
+        }
+      }
+      std::uint32_t const fate = draw.below(8);
+      std::uint32_t const leaver = draw.below(live);
+      if (!run_step(items,
+                    draw.below(1U << 20U),
+                    fate == 0   ? Fate::kDropped
+                    : fate == 1 ? Fate::kLeft
+                                : Fate::kFinished,
+                    leaver) ||
+          testing::Test::HasFailure()) {
+        return false;
+      }
+    }
+    return true;
+  }
   [[nodiscard]] std::size_t graphs() const noexcept { return graphs_.size(); }
   [[nodiscard]] std::uint32_t replays() const noexcept { return replays_; }
   [[nodiscard]] std::size_t most_kernel_nodes() const noexcept { return most_kernel_nodes_; }
@@ -245,6 +289,25 @@ class GraphScenario {
     CapturedGraph graph;
     GraphSignature signature;
   };
+
+  enum class Fate : std::uint8_t { kFinished, kDropped, kLeft };
+
+  /// Appends or rounds, and padding anywhere; at most four sequences.
+  static std::vector<GraphItem> draw_shape(Draw& draw) {
+    std::vector<GraphItem> items;
+    bool const rounds = draw.below(3) == 0;
+    std::uint32_t const count = 1 + draw.below(4);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (draw.below(4) == 0) {
+        items.push_back({.rows = 1 + draw.below(3)});
+      }
+      AppendMode const mode = draw.below(3) == 0 ? AppendMode::kInPlace : AppendMode::kOutOfPlace;
+      items.push_back({.kind = rounds ? StepKind::kVerify : StepKind::kAppend,
+                       .rows = 1 + draw.below(rounds ? 4 : 12),
+                       .append_mode = mode});
+    }
+    return items;
+  }
 
   /// Distinct sequences in one of a few shapes.
   std::vector<GraphItem> draw_items(Draw& draw) {
@@ -332,7 +395,11 @@ class GraphScenario {
     EXPECT_TRUE(IsOk(side.cache->erase(entry)));
   }
 
-  bool run_step(std::vector<GraphItem> const& items, std::uint32_t seed) {
+  /// `leaver`: the how-manieth sequence of the step is released, when one leaves.
+  bool run_step(std::vector<GraphItem> const& items,
+                std::uint32_t seed,
+                Fate fate = Fate::kFinished,
+                std::uint32_t leaver = 0) {
     std::vector<std::uint32_t> keep;
     std::string shape;
     for (GraphItem const& item : items) {
@@ -357,9 +424,19 @@ class GraphScenario {
       ++replays_;
     }
     EXPECT_TRUE(known.graph.launch(native_));
-    EXPECT_TRUE(IsOk(here.finish(keep)));
-    EXPECT_TRUE(IsOk(there.finish(keep)));
-    return is_equal();
+    for (std::uint32_t i = 0, live = 0; i < items.size() && fate == Fate::kLeft; ++i) {
+      if (items[i].sequence && live++ == leaver) {
+        on_both([&](GraphSide& side) {
+          EXPECT_TRUE(IsOk(side.sequences[*items[i].sequence].release()));
+        });
+        keep[i] = 0;
+      }
+    }
+    EXPECT_TRUE(IsOk(fate == Fate::kDropped ? here.drop() : here.finish(keep)));
+    EXPECT_TRUE(IsOk(fate == Fate::kDropped ? there.drop() : there.finish(keep)));
+    bool const equal = is_equal();
+    on_both([&](GraphSide& side) { side.renew(); });
+    return equal;
   }
 
   bool is_equal() {
