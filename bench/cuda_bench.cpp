@@ -211,13 +211,13 @@ void time_append(Scene& scene, std::string const& name) {
       many.total,
       100 * one.total / taken_by_writes,
       100 * many.total / taken_by_writes));
-  line(fmt::format(
-      "| {} | the same rows, all layers of all classes in one launch | {:.1f} | {:.0f} GB/s, "
-      "{:.0f} % of one flat copy |",
-      name,
-      median(at_once),
-      static_cast<double>(moved) / median(at_once) / 1e3,
-      100 * one.total / median(at_once)));
+  line(
+      fmt::format("| {} | the same rows, all classes as one list | {:.1f} | {:.0f} GB/s, "
+                  "{:.0f} % of one flat copy |",
+                  name,
+                  median(at_once),
+                  static_cast<double>(moved) / median(at_once) / 1e3,
+                  100 * one.total / median(at_once)));
 }
 
 /// The launches between begin and finish in a graph, and a step around it.

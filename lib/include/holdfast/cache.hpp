@@ -336,9 +336,8 @@ class Step : public detail::HandleBase {
                Stream stream = {},
                std::uint32_t rank = 0) noexcept;
   /// Writes all rows of all items in `layers` layers of a plane: `layer` and those that come after it in
-  /// its class, the layers of this kind and shape. One launch; of indexer rows one for each run of
-  /// layers whose keys are in one class too. Rows of padding are skipped. The launch finds its
-  /// sequences, lengths, slots and pages in device memory, so that a CUDA graph may capture it.
+  /// its class, the layers of this kind and shape, by one launch. Rows of padding are skipped. The launch
+  /// finds its sequences, lengths, slots and pages in device memory, so that a CUDA graph may capture it.
   ///
   /// Shapes   : source [layers, rows of the step, row elements] f32, as Append::write
   /// Errors   : kStale, naming an item whose sequence was released; kTainted; kInvalidArgument (no such

@@ -193,23 +193,19 @@ __device__ void run_rows(WriteRowsParameters const& parameters,
           pieces[i].load(source + std::uint64_t{own} * OnePiece::kCount);
         }
       }
-      // All places before the first store, which none of the loads behind them may pass.
-      std::byte* places[kPieces];
 #pragma unroll
       for (std::uint32_t i = 0; i < kPieces; ++i) {
         std::uint32_t const own = at + i * kBlockThreads;
-        std::uint32_t const row = own / units;
-        places[i] = own < count ? place_of(parameters, first + row, bugs) : nullptr;
-      }
-#pragma unroll
-      for (std::uint32_t i = 0; i < kPieces; ++i) {
-        std::uint32_t const own = at + i * kBlockThreads;
-        std::uint32_t const unit = own % units;
-        std::uint32_t const part = unit / part_units;
-        if (places[i] != nullptr) {
-          pieces[i].store(places[i] + part * view.part_stride +
-                              std::uint64_t{unit - part * part_units} * kPieceBytes,
-                          bugs);
+        if (own < count) {
+          std::uint32_t const row = own / units;
+          std::uint32_t const unit = own - row * units;
+          std::uint32_t const part = unit / part_units;
+          std::byte* const place = place_of(parameters, first + row, bugs);
+          if (place != nullptr) {
+            pieces[i].store(place + part * view.part_stride +
+                                std::uint64_t{unit - part * part_units} * kPieceBytes,
+                            bugs);
+          }
         }
       }
     }
