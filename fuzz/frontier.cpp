@@ -102,8 +102,12 @@ void push_once(Coverage& coverage,
     if (go_on && !go_on()) {
       return;
     }
-    ++result.aimed_at;
     Trace const way = *coverage.witness(edge.from);
+    if (watcher.shelf().find(way.geometry) == nullptr) {
+      result.unusable.insert(way.geometry);
+      continue;
+    }
+    ++result.aimed_at;
     for (std::uint32_t i = 0; i < tries && !is_tried(coverage, edge); ++i) {
       auto program = attempt(watcher, way, edge.op, source);
       if (!program) {

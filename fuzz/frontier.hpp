@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct FrontierResult {
   std::uint64_t reached = 0;         ///< of them, when aimed at
   std::vector<model::Trace> seeds;   ///< programs that saw something for the first time
   std::vector<model::Trace> failed;  ///< programs that violated an invariant
+  std::set<std::string> unusable;    ///< geometries of witnesses, that cannot be run here
 };
 
 /// Tries to take each unseen edge, in at most `tries` ways each, and adds what all programs saw to

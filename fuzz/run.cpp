@@ -55,7 +55,8 @@ struct Shared {
 };
 
 bool is_over(Shared const& shared) {
-  return shared.plan.operations == 0 && seconds_since(shared.start) >= shared.plan.seconds;
+  return (shared.plan.operations == 0 && seconds_since(shared.start) >= shared.plan.seconds) ||
+         (shared.plan.should_stop && shared.plan.should_stop());
 }
 
 void merge(Shared& shared, Counts& counts, std::uint64_t& digest) {
@@ -123,8 +124,11 @@ void work(Shared& shared) {
       flight->note(op);
     };
   }
+  // One operation of a large geometry may take a second.
+  bool is_stopped = false;
+  options.should_stop = [&] { return is_stopped = is_stopped || is_over(shared); };
   runner.emplace(shared.swarm, std::move(options));
-  constexpr std::uint32_t kMergeEvery = 64;  // programs between two looks at the clock
+  constexpr std::uint32_t kMergeEvery = 64;  // programs
   Counts counts;
   std::uint64_t digest = 0;
   for (std::uint32_t done = 1;; ++done) {
@@ -150,9 +154,9 @@ void work(Shared& shared) {
     }
     if (done % kMergeEvery == 0) {
       merge(shared, counts, digest);
-      if (is_over(shared) || (shared.plan.should_stop && shared.plan.should_stop())) {
-        break;
-      }
+    }
+    if (is_stopped) {
+      break;
     }
   }
   merge(shared, counts, digest);

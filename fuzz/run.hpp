@@ -35,7 +35,7 @@ struct RunPlan {
   /// runs, until the run ends; empty: none does.
   std::string flights;
   model::Coverage* coverage = nullptr;  ///< what all programs saw is added to it
-  /// Asked between programs; true ends the run early.
+  /// Asked between operations; true ends the run early.
   std::function<bool()> should_stop;
 };
 

@@ -66,20 +66,6 @@ void keep_for_ever(model::HoldfastSystem* system) {
 
 }  // namespace
 
-std::string text_of(Observation const& answer) {
-  return answer.ok ? "ok(" + std::to_string(answer.value) + ")" : name_of(answer.code);
-}
-
-void Counts::add(Counts const& other) noexcept {
-  programs += other.programs;
-  operations += other.operations;
-  rows += other.rows;
-  checks += other.checks;
-  for (std::uint32_t i = 0; i < kInvariantLimit; ++i) {
-    by_invariant[i] += other.by_invariant[i];
-  }
-}
-
 Runner::Runner(model::Geometry const& geometry, RunnerOptions options)
     : geometry_{geometry},
       options_{std::move(options)},
@@ -229,6 +215,9 @@ void Runner::bind_planes() {
 void Runner::run_guarded(NextOp const& next, ProgramResult& result) {
   AnyOp op;
   for (std::uint32_t index = 0; next(op); ++index) {
+    if (options_.should_stop && options_.should_stop()) {
+      return;
+    }
     ops_.push_back(op);
     if (options_.on_begin) {
       options_.on_begin(op);

@@ -40,6 +40,8 @@ struct RunnerOptions {
   bool faults = false;         ///< device calls fail in the programs of a swarm
   /// Called before each operation; for those that may not come back from it.
   std::function<void(model::AnyOp const& op)> on_begin;
+  /// Asked before each operation; true ends the program there, and nothing is said of its end.
+  std::function<bool()> should_stop;
   /// Called after each operation; for replays.
   std::function<void(std::uint32_t index,
                      model::AnyOp const& op,

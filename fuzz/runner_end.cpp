@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a program: the deep checks, the digest of what is visible, and whether everything is
-// given back.
+// The end of a program: the deep checks, the digest of what is visible, whether everything is given
+// back, and what it adds up to.
 #include <xxhash.h>
 
 #include "fuzz/runner.hpp"
@@ -9,6 +9,20 @@ namespace holdfast::fuzz {
 
 using invariant::Check;
 using model::SequenceName;
+
+std::string text_of(model::Observation const& answer) {
+  return answer.ok ? "ok(" + std::to_string(answer.value) + ")" : name_of(answer.code);
+}
+
+void Counts::add(Counts const& other) noexcept {
+  programs += other.programs;
+  operations += other.operations;
+  rows += other.rows;
+  checks += other.checks;
+  for (std::uint32_t i = 0; i < kInvariantLimit; ++i) {
+    by_invariant[i] += other.by_invariant[i];
+  }
+}
 
 void Runner::finish(ProgramResult& result) {
   is_at_end_ = true;

@@ -70,7 +70,11 @@ CLI::App const& chosen_command(CLI::App const& app, std::vector<Command> const& 
     throw InputError{"no command; known: " + known + " (see holdfast --help)"};
   }
   CLI::App const& command = *app.get_subcommands().front();
-  if (auto const extras = command.remaining(); !extras.empty()) {
+  auto extras = command.remaining();
+  if (!extras.empty() && extras.front() == "--") {
+    extras.erase(extras.begin());  // the end of the options
+  }
+  if (!extras.empty()) {
     refuse_extra(command, extras.front(), " after " + command.get_name());
   }
   return command;

@@ -144,6 +144,7 @@ Json json_of(Known const& known) {
                {"frontier",
                 {{"aimed_at", known.frontier.aimed_at},
                  {"reached", known.frontier.reached},
+                 {"unusable", known.frontier.unusable},
                  {"seeds", known.frontier.seeds.size()},
                  {"violations", known.frontier.failed.size()}}}};
   if (known.against) {
@@ -260,6 +261,10 @@ int execute(CoverageOptions const& options) {
   }
   catch_interrupts();
   watch(options, known);
+  for (std::string const& geometry : known.frontier.unusable) {
+    complain("geometry '" + geometry +
+             "' cannot be run here: states of its programs were passed over");
+  }
   if (options.seeds) {
     write_seeds(*options.seeds, known.frontier);
     if (!known.frontier.failed.empty()) {

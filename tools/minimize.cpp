@@ -109,7 +109,8 @@ std::string summary(Done const& done) {
 
 int execute(MinimizeOptions const& options) {
   catch_interrupts();
-  LoadedTrace const loaded = load_runnable(options.path);
+  LoadedTrace loaded = load_runnable(options.path);
+  loaded.trace.device = options.device.value_or(loaded.trace.device);
   if (options.output) {
     check_writable(*options.output);
   }

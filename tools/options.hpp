@@ -57,6 +57,7 @@ struct ReplayOptions {
 
 struct MinimizeOptions {
   std::string path;
+  std::optional<std::string> device;  ///< none: the one that the trace names
   std::optional<std::string> output;  ///< none: standard output
   std::optional<std::string> mutant;
   bool compare = true;

@@ -122,7 +122,7 @@ std::string command_for(char const* command,
                         ReplayOptions const& options,
                         std::string const& path) {
   std::vector<std::string> words = {invoked_name(), command, path};
-  if (options.device && std::string_view{command} == "replay") {
+  if (options.device) {
     words.insert(words.end(), {"--device", *options.device});
   }
   if (options.why && std::string_view{command} == "replay") {

@@ -9,17 +9,28 @@ namespace {
 
 using model::InputError;
 
+void add_device(CLI::App& command, Words& words) {
+  command
+      .add_option("--device",
+                  words.device,
+                  "The device to run on: host, or cuda. Default: the one that each trace names")
+      ->type_name("NAME");
+}
+
+std::optional<std::string> device_of(CLI::App const& command, Words const& words) {
+  if (was_given(command, "--device")) {
+    check_device(words.device, command.get_name());
+  }
+  return text_if_given(command, "--device", words.device);
+}
+
 void define_replay(CLI::App& command, Words& words) {
   command
       .add_option("FILE",
                   words.paths,
                   "Traces, inputs of fuzz_interleave and fuzz_async, and folders of them")
       ->type_name("");
-  command
-      .add_option("--device",
-                  words.device,
-                  "The device to run on: host, or cuda. Default: the one that each trace names")
-      ->type_name("NAME");
+  add_device(command, words);
   command.add_flag("--why", words.why, "Of accesses that nothing orders: which order is missing");
   add_mutant(command, words);
   add_no_compare(command, words);
@@ -49,10 +60,7 @@ Options read_replay(CLI::App const& command, Words const& words) {
   if (options.paths.empty()) {
     throw InputError{"replay needs a trace file or a folder of them"};
   }
-  if (was_given(command, "--device")) {
-    check_device(words.device, "replay");
-    options.device = words.device;
-  }
+  options.device = device_of(command, words);
   if (options.promote && options.paths.size() != 1) {
     throw InputError{"--promote is for one trace"};
   }
@@ -67,6 +75,7 @@ void define_minimize(CLI::App& command, Words& words) {
   command.add_option("FILE", words.paths, "A trace or fuzzer input that fails")->type_name("");
   command.add_option("-o,--output", words.output, "Write it there. Default: standard output")
       ->type_name("FILE");
+  add_device(command, words);
   add_mutant(command, words);
   add_no_compare(command, words);
 }
@@ -76,6 +85,7 @@ Options read_minimize(CLI::App const& command, Words const& words) {
     throw InputError{"minimize needs one trace file"};
   }
   MinimizeOptions options{.path = words.paths.front(),
+                          .device = device_of(command, words),
                           .output = text_if_given(command, "--output", words.output),
                           .mutant = text_if_given(command, "--mutant", words.mutant),
                           .compare = !words.no_compare,

@@ -49,7 +49,7 @@ Names search_names() {
 }
 
 Names device_names(std::string_view command) {
-  if (command == "replay") {
+  if (command == "replay" || command == "minimize") {
     return {"host", "cuda"};
   }
   return command == "mutants" ? Names{"host", "sim"} : Names{"host", "sim", "cuda"};
@@ -150,9 +150,9 @@ void check_known(std::string const& option,
 }
 
 void check_device(std::string const& device, std::string_view command) {
-  if (device == "sim" && command == "replay") {
-    throw InputError{
-        "--device: replay runs on simulated devices where a trace says so, with a seed"};
+  if (device == "sim" && (command == "replay" || command == "minimize")) {
+    throw InputError{"--device: " + std::string{command} +
+                     " runs on simulated devices where a trace says so, with a seed"};
   }
   if (device == "cuda" && command == "mutants") {
     throw InputError{

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <holdfast/cuda.hpp>
 #include <new>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 
@@ -79,6 +80,15 @@ void keep_tally(std::string const& path) {
   }
   close(file);
   tally = ::new (memory) Tally;
+}
+
+/// libFuzzer takes an exception of its target for a crash.
+void open_flight() {
+  try {
+    static_cast<void>(flight());
+  } catch (std::runtime_error const& error) {
+    refuse(std::string{"--flight="} + error.what());
+  }
 }
 
 /// Adds what a program did; ends the process when that was enough.
@@ -222,6 +232,9 @@ int LLVMFuzzerInitialize(int* argc, char*** argv) {
   }
   if (!tally_path.empty()) {
     keep_tally(tally_path);
+  }
+  if (!options().flight.empty()) {
+    open_flight();
   }
   if (!options().mutant.empty() && !select_mutant(options().mutant)) {
     refuse((*argv)[0] + std::string{": there is no mutant '"} + options().mutant +

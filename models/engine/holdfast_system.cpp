@@ -162,7 +162,11 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
     return Observation::failure(step.error().code);
   }
   auto const give_up_all = [&](Status const& status) {
-    static_cast<void>(step->drop(stream_));
+    if (fate.destroyed) {
+      static_cast<void>(Step{std::move(*step)});
+    } else {
+      static_cast<void>(step->drop(stream_));
+    }
     for (StepPart const& part : items) {
       if (part.deed != StepDeed::kPad) {
         static_cast<void>(give_up(part.sequence, status));

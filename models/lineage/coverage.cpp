@@ -72,7 +72,8 @@ void Coverage::note(Transition const& transition,
                     std::string const& geometry,
                     std::span<AnyOp const> ops) {
   std::uint32_t const to = transition.to.key();
-  ++edges_[{transition.from.key(), transition.op, transition.outcome}][to];
+  std::uint64_t& count = edges_[{transition.from.key(), transition.op, transition.outcome}][to];
+  count = sum_of(count, 1);
   if (!tells_states_apart(transition.outcome)) {
     return;  // the state is not what it is called
   }
@@ -103,20 +104,20 @@ void Coverage::add(Coverage const& other) {
   for (auto const& [edge, ends] : other.edges_) {
     Ends& own = edges_[edge];
     for (auto const& [end, count] : ends) {
-      own[end] += count;
+      own[end] = sum_of(own[end], count);
     }
   }
   for (auto const& [state, trace] : other.witnesses_) {
     note_witness(state, trace);
   }
-  programs_ += other.programs_;
+  programs_ = sum_of(programs_, other.programs_);
 }
 
 std::uint64_t Coverage::transitions() const noexcept {
   std::uint64_t sum = 0;
   for (auto const& [edge, ends] : edges_) {
     for (auto const& [end, count] : ends) {
-      sum += count;
+      sum = sum_of(sum, count);
     }
   }
   return sum;

@@ -31,13 +31,18 @@ struct UnseenEdge {
   std::vector<std::uint32_t> path;  // the states on the way, `from` included
 };
 
+/// Counts add up to the largest number at most: those of a file may be anything.
+[[nodiscard]] constexpr std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) noexcept {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 /// What was seen. Two add up.
 class Coverage {
  public:
   /// Notes a transition of a program whose operations so far are `ops`.
   void note(Transition const& transition, std::string const& geometry, std::span<AnyOp const> ops);
   void add(Coverage const& other);
-  void note_program() noexcept { ++programs_; }
+  void note_program() noexcept { programs_ = sum_of(programs_, 1); }
 
   [[nodiscard]] std::uint64_t programs() const noexcept { return programs_; }
   [[nodiscard]] std::uint64_t transitions() const noexcept;

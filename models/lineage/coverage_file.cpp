@@ -89,14 +89,14 @@ Coverage Coverage::parse(std::string_view text, std::string const& origin) {
         parse_trace(item.at("witness").string(), origin + ": " + item.at("witness").path()));
   }
   JsonPlace const edges = root.at("edges");
-  for (std::size_t i = 0, count = edges.expect_array(); i < count; ++i) {
+  for (std::size_t i = 0, size = edges.expect_array(); i < size; ++i) {
     JsonPlace const item = edges.at(i);
     item.expect_object({"from", "op", "outcome", "to", "count"}, {});
     CoverageEdge const edge{.from = read_below(item.at("from"), kStateKeyLimit),
                             .op = read_op(item.at("op")),
                             .outcome = read_outcome(item.at("outcome"))};
-    coverage.edges_[edge][read_below(item.at("to"), kStateKeyLimit)] +=
-        read_count(item.at("count"));
+    std::uint64_t& count = coverage.edges_[edge][read_below(item.at("to"), kStateKeyLimit)];
+    count = sum_of(count, read_count(item.at("count")));
   }
   return coverage;
 }

@@ -100,5 +100,21 @@ TEST_F(CoverageProgram, PassesOverOperationsThatMakeNoSense) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
 }
 
+TEST_F(CoverageProgram, NamesWhatCannotBeRunHere) {
+  ASSERT_EQ(shell("holdfast run --threads 1 --geometry tiny --ops 2000 --coverage a.json").code, 0);
+  Json foreign = Json::parse(content_of(path("a.json")));
+  for (Json& state : foreign.at("states")) {
+    state.at("witness") = "holdfast-trace 1\ngeometry elsewhere\ndevice host\n";
+  }
+  write("b.json", foreign.dump());
+  Outcome const outcome = shell("holdfast coverage b.json --seeds seeds --json");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(lines_of(outcome.err).size(), 1U) << outcome.err;
+  EXPECT_NE(outcome.err.find("geometry 'elsewhere' cannot be run here"), std::string::npos);
+  Json const json = Json::parse(outcome.out);
+  EXPECT_EQ(json.at("frontier").at("unusable"), Json({"elsewhere"}));
+  EXPECT_EQ(json.at("frontier").at("aimed_at"), 0);
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -112,6 +112,19 @@ TEST(Coverage, ComesBackFromItsFile) {
   EXPECT_EQ(Coverage::parse(text, "file").print(), text);
 }
 
+TEST(Coverage, CountsStayAtTheLargestNumber) {
+  std::string text = seen_by("create sequence=s0\n").print();
+  for (char const* const count : {"\"programs\": ", "\"count\": "}) {
+    std::size_t const at = text.find(count) + std::string{count}.size();
+    text.replace(at, text.find_first_of(",\n", at) - at, std::to_string(UINT64_MAX));
+  }
+  Coverage coverage = Coverage::parse(text, "file");
+  coverage.add(Coverage::parse(text, "file"));
+  coverage.add(seen_by("create sequence=s0\n"));
+  EXPECT_EQ(coverage.programs(), UINT64_MAX);
+  EXPECT_EQ(coverage.transitions(), UINT64_MAX);
+}
+
 TEST(Coverage, RefusesOtherFiles) {
   std::string const good = seen_by("create sequence=s0\n").print();
   auto const refusal = [&](std::string const& from, std::string const& to) {

@@ -120,6 +120,8 @@ TEST_F(FuzzTargets, RefuseWhatIsWrongInOneLine) {
            {"fuzz_interleave -runs=3 x", "unknown option '-runs=3'"},
            {"fuzz_interleave --budget=some x", "--budget=some: is not followed by a number"},
            {"fuzz_interleave --device=cuda x", "--device=cuda: is not known"},
+           {"fuzz_interleave --flight=nowhere/t x",
+            "--flight=nowhere/t: cannot be written: No such file"},
            {"fuzz_interleave --tally=nowhere/t x", "nowhere/t: cannot be written: No such file"},
            {"fuzz_interleave --mutant=leak_on_drop x", "its twin with -mutants in its name"}}) {
     Outcome const outcome = target(command);

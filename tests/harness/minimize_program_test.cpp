@@ -65,6 +65,20 @@ TEST_F(Program, MinimizePrintsATraceOrSavesIt) {
   EXPECT_EQ(shell(last_line(saved.out)).code, 1);
 }
 
+TEST_F(Program, MinimizesOnTheDeviceThatReplayFailedOn) {
+  ASSERT_EQ(
+      shell("holdfast run --device sim --ops 20000 --mutant two_plane_snapshot --save a.trace")
+          .code,
+      1);
+  Outcome const replayed =
+      shell("holdfast replay a.trace --device host --mutant two_plane_snapshot");
+  ASSERT_EQ(replayed.code, 1) << replayed.err;
+  std::string const command = "holdfast minimize a.trace --device host --mutant two_plane_snapshot";
+  EXPECT_NE(replayed.out.find("make it small with:\n" + command + "\n"), std::string::npos)
+      << replayed.out;
+  EXPECT_NE(shell(command).out.find("\ndevice host\n"), std::string::npos);
+}
+
 TEST_F(Program, MinimizeRefusesWhatItCannotDo) {
   write("holds.trace", std::string{kHead} + "create sequence=s0\n");
   write("unrunnable.trace", std::string{kHead} + "snapshot sequence=s3 snapshot=h0\n");

@@ -41,6 +41,7 @@ TEST_F(Program, RefusesWrongCommandLines) {
   expect_refusal(2, "holdfast run --seed -3", "--seed: '-3'");
   expect_refusal(2, "holdfast run --device cdua", "did you mean \"cuda\"?");
   expect_refusal(2, "holdfast replay --device sim x.trace", "where a trace says so");
+  expect_refusal(2, "holdfast minimize --device sim x.trace", "where a trace says so");
   expect_refusal(2, "holdfast mutants --device cuda", "run --device cuda --mutant NAME");
   if (auto const count = cuda_device_count(); !count || *count == 0) {
     expect_refusal(3, "holdfast run --device cuda", "there is no device 'cuda' here");
@@ -54,6 +55,17 @@ TEST_F(Program, RefusesWrongCommandLines) {
   expect_refusal(
       2, "holdfast list mutants --markdown", "for the topics invariants and order alone");
   expect_refusal(2, "holdfast replay", "replay needs");
+  expect_refusal(2, "holdfast replay --", "replay needs");
+  expect_refusal(2, "holdfast run -- stray", "unexpected 'stray'");
+  expect_refusal(2, "holdfast run -- --", "unexpected '--'");
+}
+
+TEST_F(Program, TakesTwoDashesForTheEndOfOptions) {
+  write("--json", "holdfast-trace 1\ngeometry tiny\ndevice host\ncreate sequence=s0\n");
+  Outcome const outcome = shell("holdfast replay -- --json");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("--json: ok"), std::string::npos) << outcome.out;
+  EXPECT_EQ(shell("holdfast run --ops 10 --").code, 0);
 }
 
 TEST_F(Program, RefusesWrongGeometries) {

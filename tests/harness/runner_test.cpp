@@ -152,6 +152,15 @@ TEST(RunMany, RunsTheLeastPrefixOfPrograms) {
   EXPECT_EQ(result.counts.operations, operations);
 }
 
+TEST(RunMany, StopsBetweenOperations) {
+  std::uint32_t asked = 0;
+  RunPlan const plan{.geometries = {model::load_geometry("tiny")},
+                     .seconds = 3600,
+                     .should_stop = [&] { return ++asked > 3; }};
+  EXPECT_EQ(run_many(plan).counts.operations, 3U);
+  EXPECT_EQ(run_many({.geometries = plan.geometries, .seconds = 1e-9}).counts.operations, 0U);
+}
+
 TEST(Programs, HaveEightTo64OperationsMedian24) {
   constexpr std::uint32_t kPrograms = 10001;
   std::vector<std::uint32_t> lengths;
