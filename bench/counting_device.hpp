@@ -8,6 +8,8 @@
 #include <holdfast/device.hpp>
 #include <span>
 
+#include "models/forwarding_device.hpp"
+
 namespace holdfast::bench {
 
 /// What was asked since the last clear().
@@ -20,10 +22,9 @@ struct DeviceCounts {
   std::uint64_t awaits = 0;  ///< of one event, by the host
 };
 
-/// Forwards everything.
-class CountingDevice final : public Device, private AccessSink {
+class CountingDevice final : public model::ForwardingDevice, private AccessSink {
  public:
-  explicit CountingDevice(Device& inner) noexcept : inner_{inner} {}
+  using ForwardingDevice::ForwardingDevice;
 
   /// Plane bytes are counted from this address on; nullptr: they are not, which costs less.
   void set_planes(std::byte const* base) noexcept { planes_ = base; }
@@ -32,14 +33,7 @@ class CountingDevice final : public Device, private AccessSink {
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
     ++counts_.allocations;
-    return inner_.allocate(bytes, kind);
-  }
-  void free(Memory memory) noexcept override { inner_.free(memory); }
-  Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
-    return inner_.copy(segments, stream);
-  }
-  Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
-    return inner_.fill(segments, stream);
+    return inner().allocate(bytes, kind);
   }
   Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
     ++counts_.launches;
@@ -47,33 +41,19 @@ class CountingDevice final : public Device, private AccessSink {
     if (planes_ != nullptr && std::strcmp(kernel.name, "holdfast.step") == 0) {
       kernel.accesses(parameters, *this);
     }
-    return inner_.launch(kernel, parameters, stream);
+    return inner().launch(kernel, parameters, stream);
   }
   Result<Event> record(Stream stream) noexcept override {
     ++counts_.events;
-    return inner_.record(stream);
+    return inner().record(stream);
   }
-  Status wait(Stream stream, Event event) noexcept override { return inner_.wait(stream, event); }
-  Result<bool> is_done(Event event) noexcept override { return inner_.is_done(event); }
   Status await(Event event) noexcept override {
     ++counts_.awaits;
-    return inner_.await(event);
+    return inner().await(event);
   }
   Status synchronize(Stream stream) noexcept override {
     ++counts_.synchronizes;
-    return inner_.synchronize(stream);
-  }
-  Status host_read(void* destination,
-                   std::byte const* source,
-                   std::uint64_t bytes,
-                   Stream stream) noexcept override {
-    return inner_.host_read(destination, source, bytes, stream);
-  }
-  Status host_write(std::byte* destination,
-                    void const* source,
-                    std::uint64_t bytes,
-                    Stream stream) noexcept override {
-    return inner_.host_write(destination, source, bytes, stream);
+    return inner().synchronize(stream);
   }
 
  private:
@@ -82,7 +62,6 @@ class CountingDevice final : public Device, private AccessSink {
     counts_.plane_bytes += base >= planes_ ? bytes : 0;
   }
 
-  Device& inner_;
   std::byte const* planes_ = nullptr;
   DeviceCounts counts_;
 };

@@ -3,12 +3,11 @@
 #include "fuzz/codec.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "fuzz/op_fields.hpp"
 #include "models/input_error.hpp"
+#include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -215,13 +214,10 @@ model::Trace decode_program(std::span<std::uint8_t const> bytes) {
 }
 
 model::Trace load_program(std::string const& path) {
-  std::ifstream file{path, std::ios::binary};
-  if (!file || file.peek() != kProgramMagic) {
-    return model::load_trace(path);
-  }
-  std::vector<std::uint8_t> const bytes{std::istreambuf_iterator<char>{file}, {}};
-  if (file.bad()) {
-    throw model::InputError{path + ": cannot be read"};
+  std::string const text = model::read_file(path);
+  std::span const bytes{reinterpret_cast<std::uint8_t const*>(text.data()), text.size()};
+  if (!is_program(bytes)) {
+    return model::parse_trace(text, path);
   }
   if (!has_known_version(bytes)) {
     throw model::InputError{path + ": is an encoded program, but not of version " +

@@ -114,18 +114,6 @@ void move_whole(fs::path const& from, fs::path const& to) {
   sync_folder_of(to);
 }
 
-std::string read_whole(fs::path const& path) {
-  errno = 0;
-  std::ifstream file{path, std::ios::binary};
-  std::ostringstream bytes;
-  // An empty file sets failbit of `bytes`; a folder and a broken disk set errno.
-  if (!file || (!(bytes << file.rdbuf()) && errno != 0)) {
-    throw model::InputError{on_one_line(path) + ": cannot be read: " +
-                            std::generic_category().message(errno == 0 ? EIO : errno)};
-  }
-  return bytes.str();
-}
-
 void make_folder(fs::path const& path) {
   std::error_code error;
   fs::create_directories(path, error);

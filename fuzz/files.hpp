@@ -28,9 +28,6 @@ void write_whole(std::filesystem::path const& path,
                  std::string_view bytes,
                  Outlives outlives = Outlives::kMachine);
 
-/// Throws model::InputError when it cannot be read.
-[[nodiscard]] std::string read_whole(std::filesystem::path const& path);
-
 /// Makes a folder with those above it. Throws FileError.
 void make_folder(std::filesystem::path const& path);
 

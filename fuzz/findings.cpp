@@ -13,6 +13,7 @@
 
 #include "fuzz/files.hpp"
 #include "models/input_error.hpp"
+#include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -79,7 +80,7 @@ std::uint64_t measure(Reproducer const& reproducer, std::string const& origin) {
 Reproducer reproducer_from(Json const& json, fs::path const& folder) {
   std::string const file = json.at("file").get<std::string>();
   fs::path const path = folder / fs::path{file}.filename();
-  Reproducer reproducer{.bytes = read_whole(path),
+  Reproducer reproducer{.bytes = model::read_file(path),
                         .is_trace = path.extension() == ".trace",
                         .seconds = json.at("seconds").get<double>()};
   // The file may be newer than what was said of it: the process may have ended in between.
@@ -346,7 +347,7 @@ Findings::Findings(fs::path folder) : folder_{std::move(folder)} {
 
 void Findings::load(fs::path const& folder) {
   fs::path const path = folder / kFile;
-  std::string const text = read_whole(path);
+  std::string const text = model::read_file(path);
   Bucket bucket =
       read_json(text, path.string(), [&](Json const& json) { return bucket_from(json, folder); });
   if (bucket_name(bucket.first.signature) != folder.filename().string()) {

@@ -391,6 +391,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
     is_alone_ = is_alone_ && is_settled();
     if (is_alone_) {
       note_places(check);
+      look_at_leaver(check);
     }
   });
   Observation const shadow_answer = run_op(op, check, result);

@@ -157,8 +157,10 @@ class Runner {
   model::Observation run_op(model::AnyOp const& op, invariant::Check& check, ProgramResult& result);
   void adopt_failure(model::AnyOp const& op, invariant::Check& check);
   void adopt_failed_subject(Subject const& subject, invariant::Check& check);
+  void adopt_taint(Subject const& subject, invariant::Check& check);
   [[nodiscard]] bool has_state(Subject const& subject, invariant::Check const& check) const;
   void evaluate_subjects(invariant::Check& check, ProgramResult& result);
+  void look_at_leaver(invariant::Check const& check);
   void note_touched(invariant::Check& check, std::uint32_t position_before) const;
   void evaluate(invariant::Check const& check, bool cheap, bool deep, ProgramResult& result);
   void finish(ProgramResult& result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a program: the deep checks, the digest of what is visible, whether everything is given
-// back, and what it adds up to.
+// back, and what it adds up to; and that of a sequence which leaves its step.
 #include <xxhash.h>
 
 #include "fuzz/runner.hpp"
@@ -21,6 +21,28 @@ void Counts::add(Counts const& other) noexcept {
   checks += other.checks;
   for (std::uint32_t i = 0; i < kInvariantLimit; ++i) {
     by_invariant[i] += other.by_invariant[i];
+  }
+}
+
+/// Judges what a sequence wrote that is about to be released out of its step: afterwards anybody may have
+/// its storage.
+void Runner::look_at_leaver(Check const& check) {
+  auto const* const op = std::get_if<model::LeaveOp>(check.op);
+  for (std::uint32_t i = 0; op != nullptr && i < subject_count_; ++i) {
+    Subject& subject = subjects_[i];
+    if (subject.name == op->items.parts[op->item].sequence) {
+      invariant::check_owner({.inspection = check.inspection,
+                              .planes = check.planes,
+                              .model = check.model,
+                              .system = check.system,
+                              .places = subject.places,
+                              .now = subject.now,
+                              .before = subject.before,
+                              .op = check.op,
+                              .subject = subject.name},
+                             report_);
+      subject.places.clear();
+    }
   }
 }
 

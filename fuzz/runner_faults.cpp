@@ -83,6 +83,37 @@ void Runner::adopt_failure(AnyOp const& op, Check& check) {
   }
 }
 
+namespace {
+
+/// Whether the operation can end a handle and keep rows of it: only then is there another state.
+bool may_keep_rows(AnyOp const& op) {
+  return std::holds_alternative<model::AppendOp>(op) ||
+         std::holds_alternative<model::CommitOp>(op) ||
+         std::holds_alternative<model::AcceptOp>(op) || std::holds_alternative<model::StepOp>(op) ||
+         std::holds_alternative<model::LeaveOp>(op);
+}
+
+}  // namespace
+
+/// Takes over that an operation left a sequence tainted. Which state it has follows from the operation;
+/// only of one that keeps rows the library must say whether it came so far.
+void Runner::adopt_taint(Subject const& subject, Check& check) {
+  SequenceName const name = subject.name;
+  check.left_unknown = check.left_unknown || !model_.sequence(name).tainted;
+  if (auto const* const rollback = std::get_if<model::RollbackOp>(check.op)) {
+    model_.taint_loaded(name, rollback->snapshot);
+    return;
+  }
+  bool const has_own = has_state(subject, check);
+  if (!has_own && !may_keep_rows(*check.op)) {
+    report_.add({.id = "FAIL",
+                 .position = model_.position(name),
+                 .holder = invariant::name_of(name),
+                 .text = "a device call failed, and it has another state though no row was kept"});
+  }
+  model_.taint(name, has_own);
+}
+
 /// Whether a sequence still holds the state slots that it had before the operation.
 bool Runner::has_state(Subject const& subject, Check const& check) const {
   Holder const holder{HolderKind::kSequence, system_->id(subject.name).index};
@@ -113,8 +144,7 @@ void Runner::adopt_failed_subject(Subject const& subject, Check& check) {
   bool const is_given_up = std::find(given_up.begin(), given_up.end(), name) != given_up.end();
   SequenceInfo const now = info();
   if (now.tainted) {
-    check.left_unknown = check.left_unknown || !model_.sequence(name).tainted;
-    model_.taint(name, has_state(subject, check));
+    adopt_taint(subject, check);
   } else if (is_given_up) {
     // The engine knows which rows were committed, in an operation of several calls too.
     if (now.open || now.position != system_->rows_of(name)) {

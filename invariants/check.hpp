@@ -160,6 +160,9 @@ struct Invariant {
   void (*deep)(Check const& check, Report& report);
 };
 
+/// OWNER, for who must be judged in the middle of an operation: a sequence that is released in it.
+void check_owner(Check const& check, Report& report);
+
 /// What is compared with the model: nothing while work is pending, unless somebody insists that it
 /// is done.
 enum class When : std::uint8_t { kSettled, kNow };

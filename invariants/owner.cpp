@@ -182,17 +182,10 @@ bool is_of_entry(Check const& check, Place const& place) {
   return false;
 }
 
-/// Whether the operation released the subject out of a step.
-bool has_left(Check const& check) {
-  auto const* const op = std::get_if<model::LeaveOp>(check.op);
-  return op != nullptr && check.got.ok && op->items.parts[op->item].sequence == *check.subject;
-}
+}  // namespace
 
-void cheap(Check const& check, Report& report) {
+void check_owner(Check const& check, Report& report) {
   bool const live = check.subject && check.model.sequence(*check.subject).live;
-  if (!live && has_left(check)) {
-    return;  // it was alive when it wrote; who holds what since then says nothing of that
-  }
   for (Place const& place : check.places) {
     if (!report.is_clean()) {
       return;
@@ -219,13 +212,11 @@ void cheap(Check const& check, Report& report) {
   }
 }
 
-}  // namespace
-
 extern Invariant const kOwner;
 Invariant const kOwner{"OWNER",
                        "ownership",
                        "an operation writes only storage that its sequence or entry may write",
-                       &cheap,
+                       &check_owner,
                        nullptr};
 
 }  // namespace holdfast::invariant

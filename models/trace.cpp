@@ -3,16 +3,13 @@
 #include "models/trace.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <iterator>
 #include <span>
-#include <sstream>
-#include <system_error>
 #include <utility>
 
 #include "models/input_error.hpp"
+#include "models/read_file.hpp"
 
 namespace holdfast::model {
 namespace {
@@ -495,17 +492,7 @@ Trace parse_trace(std::string_view text, std::string const& origin) {
 }
 
 Trace load_trace(std::string const& path) {
-  std::ifstream file{path, std::ios::binary};
-  if (!file) {
-    throw InputError(path + ": no such file, or it cannot be read");
-  }
-  errno = 0;
-  std::ostringstream text;
-  // An empty file sets failbit of `text`; a folder and a broken disk set errno.
-  if (!(text << file.rdbuf()) && errno != 0) {
-    throw InputError(path + ": cannot be read: " + std::generic_category().message(errno));
-  }
-  return parse_trace(text.str(), path);
+  return parse_trace(read_file(path), path);
 }
 
 }  // namespace holdfast::model

@@ -14,6 +14,7 @@
 #include "fuzz/exhaustive.hpp"
 #include "fuzz/files.hpp"
 #include "fuzz/frontier.hpp"
+#include "models/read_file.hpp"
 #include "tools/commands.hpp"
 #include "tools/coverage_file.hpp"
 #include "tools/process.hpp"
@@ -232,7 +233,7 @@ void watch(CoverageOptions const& options, Known& known) {
 }  // namespace
 
 Coverage load_coverage(std::string const& path) {
-  return Coverage::parse(fuzz::read_whole(path), path);
+  return Coverage::parse(model::read_file(path), path);
 }
 
 void add_to_coverage_file(std::string const& path, Coverage coverage) {

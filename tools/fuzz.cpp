@@ -16,6 +16,7 @@
 #include "fuzz/campaign/supervisor.hpp"
 #include "fuzz/campaign/worker.hpp"
 #include "fuzz/files.hpp"
+#include "models/read_file.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
 #include "tools/report.hpp"
@@ -308,7 +309,7 @@ int execute(FuzzOptions const& options) {
 }
 
 int execute(FuzzWorkerOptions const& options) {
-  fuzz::Job const job = fuzz::parse_job(fuzz::read_whole(options.path), options.path);
+  fuzz::Job const job = fuzz::parse_job(model::read_file(options.path), options.path);
   if (!job.mutant.empty()) {
     turn_on_mutant(job.mutant);
   }

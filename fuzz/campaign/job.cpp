@@ -6,6 +6,7 @@
 
 #include "fuzz/files.hpp"
 #include "models/input_error.hpp"
+#include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -99,7 +100,7 @@ Aliases read_aliases(std::filesystem::path const& path) {
     return {};
   }
   return read_json(
-      read_whole(path), path.string(), [](Json const& json) { return json.get<Aliases>(); });
+      model::read_file(path), path.string(), [](Json const& json) { return json.get<Aliases>(); });
 }
 
 }  // namespace holdfast::fuzz

@@ -8,6 +8,7 @@
 #include "fuzz/files.hpp"
 #include "fuzz/verdict.hpp"
 #include "models/input_error.hpp"
+#include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -39,7 +40,7 @@ void open_corpus(CampaignFolder const& folder,
     copy_units(fs::path{seeds} / target, corpus);
   }
   for (fs::path const& unit : entries_of(corpus)) {
-    std::string const bytes = read_whole(unit);
+    std::string const bytes = model::read_file(unit);
     if (is_own && (bytes.empty() || static_cast<std::uint8_t>(bytes[0]) != kProgramMagic ||
                    unit.filename() != name_of_bytes(bytes))) {
       throw model::InputError{unit.string() + ": is a damaged unit of " + target};
@@ -90,7 +91,7 @@ void copy_units(fs::path const& from, fs::path const& to) {
   std::error_code error;
   for (fs::path const& unit : entries_of(from)) {
     if (!fs::exists(to / unit.filename(), error)) {
-      write_whole(to / unit.filename(), read_whole(unit), Outlives::kProcess);
+      write_whole(to / unit.filename(), model::read_file(unit), Outlives::kProcess);
     }
   }
 }

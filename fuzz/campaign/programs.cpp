@@ -10,6 +10,7 @@
 #include "fuzz/files.hpp"
 #include "fuzz/frontier.hpp"
 #include "models/input_error.hpp"
+#include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -80,7 +81,7 @@ std::vector<std::uint64_t> read_transitions(std::filesystem::path const& path) {
   if (!std::filesystem::exists(path, error)) {
     return keys;
   }
-  std::istringstream text{read_whole(path)};
+  std::istringstream text{model::read_file(path)};
   for (std::uint64_t key = 0; text >> key;) {
     keys.push_back(key);
   }

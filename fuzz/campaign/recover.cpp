@@ -17,6 +17,7 @@
 #include "fuzz/minimize.hpp"
 #include "fuzz/verdict.hpp"
 #include "models/input_error.hpp"
+#include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -141,7 +142,7 @@ Recovered recover(Job const& job) {
   if (!program) {
     std::string bytes = job.program ? "program " + std::to_string(*job.program) + " of seed " +
                                           std::to_string(job.seed) + "\n"
-                                    : read_whole(job.input);
+                                    : model::read_file(job.input);
     std::size_t const size = bytes.size();
     return {.finding =
                 unseen(job, {.bytes = std::move(bytes), .is_trace = false, .operations = size})};

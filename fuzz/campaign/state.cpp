@@ -5,6 +5,7 @@
 
 #include "fuzz/files.hpp"
 #include "models/input_error.hpp"
+#include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -96,7 +97,7 @@ std::string print_state(CampaignState const& state) {
 }
 
 CampaignState read_state(std::filesystem::path const& path) {
-  std::string const text = read_whole(path);
+  std::string const text = model::read_file(path);
   try {
     return state_from(Json::parse(text), path.string());
   } catch (nlohmann::json::exception const& error) {

@@ -10,12 +10,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <deque>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "fuzz/campaign/job_process.hpp"
+#include "fuzz/campaign/job_queue.hpp"
 #include "fuzz/campaign/libfuzzer.hpp"
 #include "fuzz/campaign/opening.hpp"
 #include "fuzz/campaign/programs.hpp"
@@ -24,6 +24,7 @@
 #include "fuzz/codec.hpp"
 #include "fuzz/files.hpp"
 #include "models/input_error.hpp"
+#include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -33,7 +34,6 @@ using model::InputError;
 
 constexpr int kExitOfMemory = 3;         // of a worker; it says so
 constexpr std::uint64_t kMostTries = 3;  // of a recovery that is killed
-constexpr std::size_t kCheckUnits = 200;
 constexpr double kHistoryPoints = 300;
 
 class Supervisor {
@@ -42,7 +42,8 @@ class Supervisor {
       : plan_{plan},
         folder_{plan.folder},
         findings_{open_findings(folder_.findings())},
-        canary_{open_findings(folder_.canary())} {}
+        canary_{open_findings(folder_.canary())},
+        jobs_{plan, state_} {}
 
   CampaignResult run() {
     open_state();
@@ -107,16 +108,8 @@ class Supervisor {
   void begin() {
     started_ = seconds_now();
     before_ = state_.elapsed;
-    next_frontier_ = before_ + plan_.seconds / 10;
     ++state_.starts;
-    pending_.assign(state_.jobs.begin(), state_.jobs.end());
-    std::erase_if(pending_, [](Job const& job) {
-      return job.kind == JobKind::kCanary || job.kind == JobKind::kMerge ||
-             job.kind == JobKind::kFrontier;
-    });
-    Job canary = fresh_job(JobKind::kCanary, kCanaryTarget);
-    canary.mute_canary = plan_.mute_canary;
-    pending_.push_front(canary);
+    jobs_.begin(before_);
     for (CampaignTarget const& target : plan_.targets) {
       state_.targets.try_emplace(target.name);
     }
@@ -156,129 +149,16 @@ class Supervisor {
   }
 
   void save() {
-    state_.jobs.assign(pending_.begin(), pending_.end());
+    state_.jobs = jobs_.waiting();
     for (WorkerProcess const& one : running_) {
       state_.jobs.push_back(one.job);
     }
     write_whole(folder_.state(), print_state(state_));
   }
 
-  [[nodiscard]] Job fresh_job(JobKind kind, std::string const& target) const {
-    return {.kind = kind,
-            .target = target,
-            .seed = state_.seed,
-            .root = folder_.root.string(),
-            .commit = state_.commit,
-            .mutant = state_.mutant};
-  }
-
-  [[nodiscard]] CampaignTarget const* target_of(std::string const& name) const {
-    auto const at = std::find_if(plan_.targets.begin(),
-                                 plan_.targets.end(),
-                                 [&](CampaignTarget const& known) { return known.name == name; });
-    return at == plan_.targets.end() ? nullptr : &*at;
-  }
-
-  [[nodiscard]] bool is_running(std::string const& target, JobKind kind) const {
-    return std::any_of(running_.begin(), running_.end(), [&](WorkerProcess const& one) {
-      return one.job.target == target && one.job.kind == kind;
-    });
-  }
-
-  /// Fair shares: whoever had the least time of workers so far. One that merges waits.
-  [[nodiscard]] CampaignTarget const* neediest() const {
-    CampaignTarget const* chosen = nullptr;
-    double least = 0;
-    for (CampaignTarget const& target : plan_.targets) {
-      if (is_running(target.name, JobKind::kMerge) || is_merge_due(target)) {
-        continue;
-      }
-      double seconds = state_.targets.at(target.name).seconds;
-      for (WorkerProcess const& one : running_) {
-        seconds += one.job.target == target.name ? one.job.seconds : 0;
-      }
-      if (chosen == nullptr || seconds < least) {
-        chosen = &target;
-        least = seconds;
-      }
-    }
-    return chosen;
-  }
-
-  [[nodiscard]] bool is_merge_due(CampaignTarget const& target) const {
-    return !target.program.empty() && merged_.count(target.name) == 0 &&
-           elapsed() >= state_.merged + plan_.merge_every;
-  }
-
-  bool next_job(Job& job) {
-    if (!pending_.empty()) {
-      job = pending_.front();
-      pending_.pop_front();
-      return true;
-    }
-    if (merge_due(job) || check_due(job) || frontier_due(job)) {
-      return true;
-    }
-    CampaignTarget const* const target = neediest();
-    if (target == nullptr) {
-      return false;
-    }
-    constexpr double kShare = 0.05;
-    constexpr double kMost = 60;
-    double const left = std::max(0.1, plan_.seconds - elapsed());
-    job = fresh_job(JobKind::kRun, target->name);
-    job.lease = state_.targets.at(target->name).next_lease++;
-    job.seconds = std::min(std::clamp(plan_.seconds * kShare, 1.0, kMost), left);
-    return true;
-  }
-
-  bool merge_due(Job& job) {
-    bool all_done = true;
-    for (CampaignTarget const& target : plan_.targets) {
-      if (!is_merge_due(target)) {
-        continue;
-      }
-      all_done = false;
-      if (!is_running(target.name, JobKind::kRun)) {
-        merged_.insert(target.name);
-        job = fresh_job(JobKind::kMerge, target.name);
-        return true;
-      }
-    }
-    if (all_done && elapsed() >= state_.merged + plan_.merge_every) {
-      state_.merged = elapsed();
-      merged_.clear();
-    }
-    return false;
-  }
-
-  bool frontier_due(Job& job) {
-    constexpr double kShares = 5;  // of the campaign's time
-    constexpr double kLeast = 10;  // seconds; it takes some itself
-    if (target_of(kSwarmTarget) == nullptr || plan_.seconds < kLeast ||
-        elapsed() < next_frontier_) {
-      return false;
-    }
-    next_frontier_ = elapsed() + plan_.seconds / kShares;
-    job = fresh_job(JobKind::kFrontier, kSwarmTarget);
-    job.lease = static_cast<std::uint64_t>(elapsed());
-    return true;
-  }
-
-  bool check_due(Job& job) {
-    if (plan_.sanitized.empty() || fresh_units_.empty()) {
-      return false;
-    }
-    std::size_t const count = std::min(kCheckUnits, fresh_units_.size());
-    auto const end = fresh_units_.begin() + static_cast<std::ptrdiff_t>(count);
-    job = with_units(fresh_job(JobKind::kCheck, kSwarmTarget), {fresh_units_.begin(), end});
-    fresh_units_.erase(fresh_units_.begin(), end);
-    return true;
-  }
-
   void fill() {
     Job job;
-    while (running_.size() < plan_.workers && next_job(job)) {
+    while (running_.size() < plan_.workers && jobs_.next(running_, elapsed(), job)) {
       start(job);
     }
   }
@@ -369,7 +249,7 @@ class Supervisor {
 
   void take_result(Job const& job, TargetState& target) {
     fs::path const path = fs::path{job.work} / "result.json";
-    JobResult const result = parse_result(read_whole(path), path.string());
+    JobResult const result = parse_result(model::read_file(path), path.string());
     target.programs += result.programs;
     target.operations += result.operations;
     for (auto const& [drawn, bucket] : result.aliases) {
@@ -391,7 +271,7 @@ class Supervisor {
                   print_transitions({transitions_.begin(), transitions_.end()}));
     }
     for (std::string const& unit : result.units) {
-      fresh_units_.push_back((folder_.corpus(job.target) / unit).string());
+      jobs_.add_unit((folder_.corpus(job.target) / unit).string());
     }
     if (job.kind == JobKind::kRecover && !job.input.empty()) {
       remove_whole(job.input);
@@ -413,14 +293,14 @@ class Supervisor {
       ++target.memory_kills;
     } else if (!end.input.empty()) {
       ++(end.death == "HANG" ? target.time_outs : target.crashes);
-      fs::path const kept = folder_.artifacts() / (name_of_bytes(read_whole(end.input)) +
+      fs::path const kept = folder_.artifacts() / (name_of_bytes(model::read_file(end.input)) +
                                                    fs::path{end.input}.extension().string());
       move_whole(end.input, kept);
-      Job job = fresh_job(JobKind::kRecover, one.job.target);
+      Job job = jobs_.fresh(JobKind::kRecover, one.job.target);
       job.input = kept.string();
       job.death = end.death;
       job.log = log;
-      pending_.push_front(job);
+      jobs_.push_front(job);
     }
     exchange_units(folder_, plan_);
   }
@@ -438,20 +318,20 @@ class Supervisor {
                           last_line_of(log)};
     }
     state_.targets[one.job.target].programs += programs;
-    Job job = fresh_job(JobKind::kRecover, one.job.target);
+    Job job = jobs_.fresh(JobKind::kRecover, one.job.target);
     job.program = program;
     job.death = death;
     job.log = log;
-    pending_.push_front(job);
+    jobs_.push_front(job);
   }
 
   /// What must not be lost is tried again, a few times.
   void try_again(Job job) {
     if (job.kind == JobKind::kRecover && ++job.lease < kMostTries) {
-      pending_.push_back(job);
+      jobs_.push_back(job);
     }
     if (stopping_ && job.kind == JobKind::kRun) {
-      pending_.push_back(job);  // for who resumes
+      jobs_.push_back(job);  // for who resumes
     }
   }
 
@@ -489,13 +369,13 @@ class Supervisor {
     }
     units.erase(units.begin(), bad + 1);
     if (!units.empty()) {
-      pending_.push_back(with_units(one.job, units));
+      jobs_.push_back(with_units(one.job, units));
     }
   }
 
   void take_spool() {
     for (fs::path const& path : entries_of(folder_.spool())) {
-      Finding const finding = parse_finding(read_whole(path), path.string());
+      Finding const finding = parse_finding(model::read_file(path), path.string());
       if (finding.target == kCanaryTarget) {
         canary_.add(finding);
         ++state_.canaries;
@@ -562,10 +442,8 @@ class Supervisor {
       }
       return;
     }
-    while (!interrupted && running_.size() < plan_.workers && !pending_.empty() &&
-           pending_.front().kind == JobKind::kRecover) {
-      Job const job = pending_.front();
-      pending_.pop_front();
+    Job job;
+    while (!interrupted && running_.size() < plan_.workers && jobs_.next_recovery(job)) {
       start(job);
     }
   }
@@ -577,14 +455,11 @@ class Supervisor {
   CampaignState state_;
   std::set<std::uint64_t> transitions_;
   Aliases aliases_;
-  std::deque<Job> pending_;
+  JobQueue jobs_;
   std::vector<WorkerProcess> running_;
-  std::deque<std::string> fresh_units_;  // that no sanitizer has seen
-  std::set<std::string> merged_;         // targets, in the round of merges that goes on
   double started_ = 0;
   double before_ = 0;  // elapsed before this supervisor
   double next_view_ = 0;
-  double next_frontier_ = 0;
   double stop_at_ = 0;
   bool stopping_ = false;  // workers are killed
   bool canary_seen_ = false;

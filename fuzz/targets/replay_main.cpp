@@ -22,6 +22,7 @@
 
 #include "fuzz/targets/target.hpp"
 #include "models/input_error.hpp"
+#include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -126,25 +127,16 @@ std::vector<std::string> files_of(std::vector<std::string> const& paths) {
   return files;
 }
 
-std::vector<std::uint8_t> content_of(std::string const& path) {
-  std::ifstream file{path, std::ios::binary};
-  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>{file}, {}};
-  if (!file.is_open() || file.bad()) {
-    throw InputError{path + ": cannot be read"};
-  }
-  return bytes;
-}
-
 int run_inputs(Words const& words) {
   set_finding_hook([](std::string const& text) { throw Finding{text}; });
   for (int const number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
     static_cast<void>(std::signal(number, name_the_input));
   }
   std::vector<std::string> const files = files_of(words.paths);
-  std::vector<std::vector<std::uint8_t>> inputs;
+  std::vector<std::string> inputs;
   inputs.reserve(files.size());
   for (std::string const& path : files) {
-    inputs.push_back(content_of(path));
+    inputs.push_back(model::read_file(path));
   }
   std::size_t failed = 0;
   auto const start = std::chrono::steady_clock::now();
@@ -152,7 +144,8 @@ int run_inputs(Words const& words) {
     for (std::size_t i = 0; i < files.size(); ++i) {
       current_input = files[i].c_str();
       try {
-        static_cast<void>(LLVMFuzzerTestOneInput(inputs[i].data(), inputs[i].size()));
+        static_cast<void>(LLVMFuzzerTestOneInput(
+            reinterpret_cast<std::uint8_t const*>(inputs[i].data()), inputs[i].size()));
       } catch (Finding const& finding) {
         ++failed;
         std::string const text = finding.text + files[i] + ": failed\n";

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/fault/fault_plan.hpp"
+#include "models/forwarding_device.hpp"
 
 namespace holdfast::model {
 
@@ -91,62 +92,61 @@ class FaultSwitch {
 };
 
 /// One device whose calls may fail.
-class FaultDevice final : public Device {
+class FaultDevice final : public ForwardingDevice {
  public:
   /// `stall` makes a stream of the inner device stand still; nothing where work runs at once.
   FaultDevice(Device& inner,
               FaultSwitch& faults,
               std::uint32_t index,
               std::function<void(Stream)> stall = nullptr)
-      : inner_{inner}, faults_{faults}, index_{index}, stall_{std::move(stall)} {}
+      : ForwardingDevice{inner}, faults_{faults}, index_{index}, stall_{std::move(stall)} {}
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
     if (faults_.fate_of(FaultKind::kAllocation, index_) == CallFate::kWorks) {
-      return inner_.allocate(bytes, kind);
+      return inner().allocate(bytes, kind);
     }
     Error error = planned();
     error.code = ErrorCode::kOutOfMemory;
     return error;  // never done: nobody could give it back
   }
-  void free(Memory memory) noexcept override { inner_.free(memory); }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
-    return enqueue(FaultKind::kCopy, stream, [&] { return inner_.copy(segments, stream); });
+    return enqueue(FaultKind::kCopy, stream, [&] { return inner().copy(segments, stream); });
   }
   Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
-    return enqueue(FaultKind::kCopy, stream, [&] { return inner_.fill(segments, stream); });
+    return enqueue(FaultKind::kCopy, stream, [&] { return inner().fill(segments, stream); });
   }
   Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
     return enqueue(
-        FaultKind::kLaunch, stream, [&] { return inner_.launch(kernel, parameters, stream); });
+        FaultKind::kLaunch, stream, [&] { return inner().launch(kernel, parameters, stream); });
   }
   Result<Event> record(Stream stream) noexcept override {
-    return call(FaultKind::kEvent, [&] { return inner_.record(stream); });
+    return call(FaultKind::kEvent, [&] { return inner().record(stream); });
   }
   Status wait(Stream stream, Event event) noexcept override {
-    return call(FaultKind::kEvent, [&] { return inner_.wait(stream, event); });
+    return call(FaultKind::kEvent, [&] { return inner().wait(stream, event); });
   }
   Result<bool> is_done(Event event) noexcept override {
-    return call(FaultKind::kEvent, [&] { return inner_.is_done(event); });
+    return call(FaultKind::kEvent, [&] { return inner().is_done(event); });
   }
   Status await(Event event) noexcept override {
-    return call(FaultKind::kEvent, [&] { return inner_.await(event); });
+    return call(FaultKind::kEvent, [&] { return inner().await(event); });
   }
   Status synchronize(Stream stream) noexcept override {
-    return call(FaultKind::kSynchronize, [&] { return inner_.synchronize(stream); });
+    return call(FaultKind::kSynchronize, [&] { return inner().synchronize(stream); });
   }
   Status host_read(void* destination,
                    std::byte const* source,
                    std::uint64_t bytes,
                    Stream stream) noexcept override {
     return call(FaultKind::kCopy,
-                [&] { return inner_.host_read(destination, source, bytes, stream); });
+                [&] { return inner().host_read(destination, source, bytes, stream); });
   }
   Status host_write(std::byte* destination,
                     void const* source,
                     std::uint64_t bytes,
                     Stream stream) noexcept override {
     return enqueue(FaultKind::kCopy, stream, [&] {
-      return inner_.host_write(destination, source, bytes, stream);
+      return inner().host_write(destination, source, bytes, stream);
     });
   }
 
@@ -175,7 +175,6 @@ class FaultDevice final : public Device {
     return finish(fate, work);
   }
 
-  Device& inner_;
   FaultSwitch& faults_;
   std::uint32_t index_;
   std::function<void(Stream)> stall_;

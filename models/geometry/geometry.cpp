@@ -6,15 +6,13 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
-#include <system_error>
 #include <type_traits>
 
 #include "models/geometry/embedded.hpp"
 #include "models/geometry/json_reader.hpp"
 #include "models/geometry/nearest.hpp"
+#include "models/read_file.hpp"
 
 namespace holdfast::model {
 namespace {
@@ -315,29 +313,17 @@ std::string read_name(JsonPlace const& place) {
   return name;
 }
 
-/// Why `path` cannot be read; `code` is an errno.
-InputError unreadable(std::string const& path, int code) {
-  std::string line = path + ": cannot be read: " + std::generic_category().message(code);
-  std::vector<std::string> const names = built_in_geometry_names();
-  std::string const stem = std::filesystem::path(path).stem().string();
-  if (code == ENOENT && std::find(names.begin(), names.end(), stem) != names.end()) {
-    line += " (the built-in geometry is named \"" + stem + "\")";
-  }
-  return InputError(line);
-}
-
-std::string read_whole_file(std::string const& path) {
-  struct Close {
-    void operator()(std::FILE* file) const { static_cast<void>(std::fclose(file)); }
-  };
-  std::unique_ptr<std::FILE, Close> const file(std::fopen(path.c_str(), "rbe"));
-  if (file == nullptr) {
-    throw unreadable(path, errno);
-  }
-  std::string text(kLargestFile + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0) {
-    throw unreadable(path, errno);  // a folder, for one, opens but does not read
+std::string read_geometry_file(std::string const& path) {
+  std::string text;
+  try {
+    text = read_file(path, kLargestFile + 1);
+  } catch (UnreadableFile const& error) {
+    std::vector<std::string> const names = built_in_geometry_names();
+    std::string const stem = std::filesystem::path(path).stem().string();
+    if (error.code() != ENOENT || std::find(names.begin(), names.end(), stem) == names.end()) {
+      throw;
+    }
+    throw InputError(error.what() + (" (the built-in geometry is named \"" + stem + "\")"));
   }
   if (text.size() > kLargestFile) {
     throw InputError(path + ": is larger than the " + std::to_string(kLargestFile) +
@@ -406,7 +392,7 @@ Geometry load_geometry(std::string const& name_or_path) {
 
 Geometry read_geometry(std::string const& name_or_path) {
   if (is_path(name_or_path)) {
-    return parse_geometry(read_whole_file(name_or_path), name_or_path);
+    return parse_geometry(read_geometry_file(name_or_path), name_or_path);
   }
   return load_built_in(name_or_path);
 }

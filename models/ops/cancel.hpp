@@ -16,15 +16,14 @@ struct CancelOp {
   std::uint32_t gone = 0;  // the step's handle is destroyed rather than dropped
 
   [[nodiscard]] bool precondition(Model const& model) const {
-    return as_step().precondition(model) &&
+    return step_of(*this).precondition(model) &&
            std::all_of(items.begin(), items.end(), [](auto const& item) { return item.keep == 0; });
   }
   Observation apply(Model& model, Observation const& got) const {
-    return as_step().apply(model, got);  // nothing is kept
+    return step_of(*this).apply(model, got);  // nothing is kept
   }
   Observation run(System& system) const {
-    return system.step(
-        items, {.piece = piece, .view = view != 0}, {.dropped = true, .destroyed = gone != 0});
+    return step_of(*this).run(system, {.dropped = true, .destroyed = gone != 0});
   }
   static std::optional<CancelOp> generate(GenerateContext const& context) {
     auto step = StepOp::generate_items(context);
@@ -43,10 +42,7 @@ struct CancelOp {
     visit("view", view);
     visit("gone", gone, 0U);
   }
-  [[nodiscard]] std::uint32_t rows() const { return as_step().rows(); }
-
- private:
-  [[nodiscard]] StepOp as_step() const { return {.items = items, .piece = piece, .view = view}; }
+  [[nodiscard]] std::uint32_t rows() const { return step_of(*this).rows(); }
 };
 
 }  // namespace holdfast::model

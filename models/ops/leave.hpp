@@ -18,19 +18,19 @@ struct LeaveOp {
   std::uint32_t view = 0;
 
   [[nodiscard]] bool precondition(Model const& model) const {
-    return as_step().precondition(model) && item < items.count && items.parts[item].keep == 0 &&
-           items.parts[item].deed != StepDeed::kPad && via < UseStreamOp::kStreamNames;
+    return step_of(*this).precondition(model) && item < items.count &&
+           items.parts[item].keep == 0 && items.parts[item].deed != StepDeed::kPad &&
+           via < UseStreamOp::kStreamNames;
   }
   Observation apply(Model& model, Observation const& got) const {
-    Observation const answer = as_step().apply(model, got);
+    Observation const answer = step_of(*this).apply(model, got);
     if (answer.ok) {
       static_cast<void>(model.release(items.parts[item].sequence));
     }
     return answer;
   }
   Observation run(System& system) const {
-    return system.step(
-        items, {.piece = piece, .view = view != 0}, {.released = item, .released_in = Stream{via}});
+    return step_of(*this).run(system, {.released = item, .released_in = Stream{via}});
   }
   static std::optional<LeaveOp> generate(GenerateContext const& context) {
     auto step = StepOp::generate_items(context);
@@ -56,10 +56,7 @@ struct LeaveOp {
     visit("piece", piece);
     visit("view", view);
   }
-  [[nodiscard]] std::uint32_t rows() const { return as_step().rows(); }
-
- private:
-  [[nodiscard]] StepOp as_step() const { return {.items = items, .piece = piece, .view = view}; }
+  [[nodiscard]] std::uint32_t rows() const { return step_of(*this).rows(); }
 };
 
 }  // namespace holdfast::model

@@ -38,7 +38,7 @@ struct StepOp {
   Observation apply(Model& model, Observation const& got) const {
     return model.step(items, got.is(ErrorCode::kExhausted), skip);
   }
-  Observation run(System& system) const {
+  Observation run(System& system, StepFate const& fate = {}) const {
     bool const is_elsewhere = whole != 0 && via < UseStreamOp::kStreamNames;
     return system.step(items,
                        {.piece = piece,
@@ -46,7 +46,7 @@ struct StepOp {
                         .skip = skip,
                         .whole = whole != 0,
                         .via = is_elsewhere ? std::optional{Stream{via}} : std::nullopt},
-                       {});
+                       fate);
   }
   static std::optional<StepOp> generate(GenerateContext const& context);
   /// A step over sequences at rest; nothing when none was drawn.
@@ -74,6 +74,12 @@ struct StepOp {
                             Token& token,
                             StepPart& part);
 };
+
+/// The step that another operation begins and ends in its own way.
+template <typename Op>
+StepOp step_of(Op const& op) {
+  return {.items = op.items, .piece = op.piece, .view = op.view};
+}
 
 inline void StepOp::generate_part(GenerateContext const& context,
                                   SequenceName name,

@@ -10,10 +10,9 @@
 
 namespace holdfast::model {
 
-/// Forwards to the recorder.
-class RankDevice final : public Device, private AccessSink {
+class RankDevice final : public ForwardingDevice, private AccessSink {
  public:
-  explicit RankDevice(Recorder& recorder) noexcept : recorder_{recorder} {}
+  explicit RankDevice(Device& recorder) noexcept : ForwardingDevice{recorder} {}
 
   /// Launches and copies since the last clear().
   [[nodiscard]] std::uint32_t works() const noexcept { return works_; }
@@ -29,7 +28,7 @@ class RankDevice final : public Device, private AccessSink {
   void share(Memory memory) { shared_ = memory; }
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
-    auto memory = recorder_.allocate(bytes, kind);
+    auto memory = inner().allocate(bytes, kind);
     if (memory) {
       own_.push_back(*memory);
     }
@@ -37,7 +36,7 @@ class RankDevice final : public Device, private AccessSink {
   }
   void free(Memory memory) noexcept override {
     std::erase_if(own_, [&](Memory const& known) { return known.base == memory.base; });
-    recorder_.free(memory);
+    inner().free(memory);
   }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
     for (CopySegment const& segment : segments) {
@@ -45,40 +44,33 @@ class RankDevice final : public Device, private AccessSink {
       note(segment.source);
       note(segment.destination);
     }
-    return recorder_.copy(segments, stream);
+    return inner().copy(segments, stream);
   }
   Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
     ++works_;
     for (FillSegment const& segment : segments) {
       note(segment.destination);
     }
-    return recorder_.fill(segments, stream);
+    return inner().fill(segments, stream);
   }
   Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
     ++works_;
     kernel.accesses(parameters, *this);
-    return recorder_.launch(kernel, parameters, stream);
+    return inner().launch(kernel, parameters, stream);
   }
-  Result<Event> record(Stream stream) noexcept override { return recorder_.record(stream); }
-  Status wait(Stream stream, Event event) noexcept override {
-    return recorder_.wait(stream, event);
-  }
-  Result<bool> is_done(Event event) noexcept override { return recorder_.is_done(event); }
-  Status await(Event event) noexcept override { return recorder_.await(event); }
-  Status synchronize(Stream stream) noexcept override { return recorder_.synchronize(stream); }
   Status host_read(void* destination,
                    std::byte const* source,
                    std::uint64_t bytes,
                    Stream stream) noexcept override {
     note(source);
-    return recorder_.host_read(destination, source, bytes, stream);
+    return inner().host_read(destination, source, bytes, stream);
   }
   Status host_write(std::byte* destination,
                     void const* source,
                     std::uint64_t bytes,
                     Stream stream) noexcept override {
     note(destination);
-    return recorder_.host_write(destination, source, bytes, stream);
+    return inner().host_write(destination, source, bytes, stream);
   }
 
  private:
@@ -94,7 +86,6 @@ class RankDevice final : public Device, private AccessSink {
     }
   }
 
-  Recorder& recorder_;
   std::vector<Memory> own_;
   Memory shared_{};
   std::uint64_t copied_ = 0;

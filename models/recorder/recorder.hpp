@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "models/forwarding_device.hpp"
 #include "models/recorder/write_watch.hpp"
 
 namespace holdfast::model {
@@ -29,16 +30,16 @@ inline constexpr int kPoisonByte = 0xFF;
 }
 
 /// Wraps any device whose memory the host can touch.
-class Recorder final : public Device, private AccessSink {
+class Recorder final : public ForwardingDevice, private AccessSink {
  public:
-  explicit Recorder(std::unique_ptr<Device> inner) : inner_{std::move(inner)} {
+  explicit Recorder(std::unique_ptr<Device> inner) : ForwardingDevice{std::move(inner)} {
     ranges_.reserve(1024);
   }
   Recorder(Recorder const&) = delete;
   Recorder& operator=(Recorder const&) = delete;
   ~Recorder() override {
     for (Memory const& memory : spare_) {
-      inner_->free(memory);
+      inner().free(memory);
     }
   }
 
@@ -76,7 +77,7 @@ class Recorder final : public Device, private AccessSink {
         return hand_out(memory);
       }
     }
-    auto memory = inner_->allocate(bytes, kind);
+    auto memory = inner().allocate(bytes, kind);
     return memory ? hand_out(*memory) : Result<Memory>{memory.error()};
   }
   void free(Memory memory) noexcept override {
@@ -87,24 +88,19 @@ class Recorder final : public Device, private AccessSink {
     for (CopySegment const& segment : segments) {
       write(segment.destination, segment.bytes);
     }
-    return inner_->copy(segments, stream);
+    return inner().copy(segments, stream);
   }
   Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
     for (FillSegment const& segment : segments) {
       write(segment.destination, segment.bytes);
     }
-    return inner_->fill(segments, stream);
+    return inner().fill(segments, stream);
   }
   Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
     launch_first_ = ranges_.size();
     kernel.accesses(parameters, *this);
-    return inner_->launch(kernel, parameters, stream);
+    return inner().launch(kernel, parameters, stream);
   }
-  Result<Event> record(Stream stream) noexcept override { return inner_->record(stream); }
-  Status wait(Stream stream, Event event) noexcept override { return inner_->wait(stream, event); }
-  Result<bool> is_done(Event event) noexcept override { return inner_->is_done(event); }
-  Status await(Event event) noexcept override { return inner_->await(event); }
-  Status synchronize(Stream stream) noexcept override { return inner_->synchronize(stream); }
   Status host_read(void* destination,
                    std::byte const* source,
                    std::uint64_t bytes,
@@ -118,7 +114,7 @@ class Recorder final : public Device, private AccessSink {
                     std::uint64_t bytes,
                     Stream stream) noexcept override {
     write(destination, bytes);
-    return inner_->host_write(destination, source, bytes, stream);
+    return inner().host_write(destination, source, bytes, stream);
   }
 
  private:
@@ -158,7 +154,6 @@ class Recorder final : public Device, private AccessSink {
     return memory;
   }
 
-  std::unique_ptr<Device> inner_;
   std::vector<ByteRange> ranges_;
   std::vector<ByteRange> poison_reads_;
   std::size_t launch_first_ = 0;  // in ranges_, of the last launch

@@ -188,4 +188,20 @@ Observation Model::load_damaged(EntryName name, Damage damage) const {
   return Observation::failure(ErrorCode::kDamaged);
 }
 
+/// Whether another holder has the state that a history ends in.
+bool Model::is_state_shared(std::uint32_t history) const noexcept {
+  auto const shares = [&](std::uint32_t other) {
+    return other != history && histories_[other].state_id == histories_[history].state_id;
+  };
+  return std::any_of(live_sequences_.begin(),
+                     live_sequences_.end(),
+                     [&](std::uint32_t name) { return shares(sequences_[name].history); }) ||
+         std::any_of(live_snapshots_.begin(),
+                     live_snapshots_.end(),
+                     [&](std::uint32_t name) { return shares(snapshots_[name].history); }) ||
+         std::any_of(live_entries_.begin(), live_entries_.end(), [&](std::uint32_t name) {
+           return entries_[name].history.state_id == histories_[history].state_id;
+         });
+}
+
 }  // namespace holdfast::model

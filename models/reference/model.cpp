@@ -124,22 +124,6 @@ std::uint32_t Model::slots_held() const noexcept {
   return slots;
 }
 
-/// Whether another holder has the state that a history ends in.
-bool Model::is_state_shared(std::uint32_t history) const noexcept {
-  auto const shares = [&](std::uint32_t other) {
-    return other != history && histories_[other].state_id == histories_[history].state_id;
-  };
-  return std::any_of(live_sequences_.begin(),
-                     live_sequences_.end(),
-                     [&](std::uint32_t name) { return shares(sequences_[name].history); }) ||
-         std::any_of(live_snapshots_.begin(),
-                     live_snapshots_.end(),
-                     [&](std::uint32_t name) { return shares(snapshots_[name].history); }) ||
-         std::any_of(live_entries_.begin(), live_entries_.end(), [&](std::uint32_t name) {
-           return entries_[name].history.state_id == histories_[history].state_id;
-         });
-}
-
 /// State slots that a handle takes.
 std::uint32_t Model::slots_of(StepPart const& part) const noexcept {
   bool const round = part.deed == StepDeed::kVerify;
@@ -587,6 +571,12 @@ void Model::taint(SequenceName name, bool has_state) {
   if (!has_state) {
     histories_[sequence.history].state_id = next_state_++;  // others do not share it any more
   }
+}
+
+void Model::taint_loaded(SequenceName name, SnapshotName snapshot) {
+  taint(name, true);
+  histories_[sequences_[name.value].history].state_id =
+      history(snapshots_[snapshot.value]).state_id;
 }
 
 Observation Model::close() const {

@@ -182,6 +182,8 @@ class Model {
   /// A device failure left the sequence tainted; what it holds is not known, but whether that is still
   /// the state that it had.
   void taint(SequenceName name, bool has_state);
+  /// The same after a rollback: it has the snapshot's state, which is what it took first.
+  void taint_loaded(SequenceName name, SnapshotName snapshot);
   /// An operation failed that would have used so many tokens: they are used up.
   void skip_tokens(std::uint32_t count) noexcept { next_token_ += count; }
   /// Entries may be invisible, as when the device does not say whether their rows are written.

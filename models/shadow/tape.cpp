@@ -53,7 +53,7 @@ void Tape::clear() {
 }
 
 Result<Memory> TapedDevice::allocate(std::uint64_t bytes, MemoryKind kind) noexcept {
-  auto memory = inner_.allocate(bytes, kind);
+  auto memory = inner().allocate(bytes, kind);
   if (memory) {
     ledger_.add(index_, *memory);
   }
@@ -62,16 +62,16 @@ Result<Memory> TapedDevice::allocate(std::uint64_t bytes, MemoryKind kind) noexc
 
 void TapedDevice::free(Memory memory) noexcept {
   ledger_.remove(index_, memory);
-  inner_.free(memory);
+  inner().free(memory);
 }
 
 Status TapedDevice::launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept {
   if (is_of_library(kernel)) {
-    return inner_.launch(kernel, parameters, stream);
+    return inner().launch(kernel, parameters, stream);
   }
   written_.clear();
   kernel.accesses(parameters, *this);  // before it runs: it may change what says where it writes
-  Status const launched = inner_.launch(kernel, parameters, stream);
+  Status const launched = inner().launch(kernel, parameters, stream);
   if (launched) {
     tape_.record(kernel);
     for (Range const& range : written_) {

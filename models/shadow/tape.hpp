@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/forwarding_device.hpp"
+
 namespace holdfast::model {
 
 /// Where bytes lie on either side.
@@ -76,37 +78,14 @@ class Tape {
 }
 
 /// Forwards everything to a device that works at once, and tapes what engines' kernels write.
-class TapedDevice final : public Device, private AccessSink {
+class TapedDevice final : public ForwardingDevice, private AccessSink {
  public:
   TapedDevice(Tape& tape, Ledger& ledger, Device& inner, std::uint32_t index)
-      : tape_{tape}, ledger_{ledger}, inner_{inner}, index_{index} {}
+      : ForwardingDevice{inner}, tape_{tape}, ledger_{ledger}, index_{index} {}
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override;
   void free(Memory memory) noexcept override;
-  Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
-    return inner_.copy(segments, stream);
-  }
-  Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
-    return inner_.fill(segments, stream);
-  }
   Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override;
-  Result<Event> record(Stream stream) noexcept override { return inner_.record(stream); }
-  Status wait(Stream stream, Event event) noexcept override { return inner_.wait(stream, event); }
-  Result<bool> is_done(Event event) noexcept override { return inner_.is_done(event); }
-  Status await(Event event) noexcept override { return inner_.await(event); }
-  Status synchronize(Stream stream) noexcept override { return inner_.synchronize(stream); }
-  Status host_read(void* destination,
-                   std::byte const* source,
-                   std::uint64_t bytes,
-                   Stream stream) noexcept override {
-    return inner_.host_read(destination, source, bytes, stream);
-  }
-  Status host_write(std::byte* destination,
-                    void const* source,
-                    std::uint64_t bytes,
-                    Stream stream) noexcept override {
-    return inner_.host_write(destination, source, bytes, stream);
-  }
 
  private:
   void read(void const* /*base*/, std::uint64_t /*bytes*/) noexcept override {}
@@ -120,7 +99,6 @@ class TapedDevice final : public Device, private AccessSink {
   };
   Tape& tape_;
   Ledger& ledger_;
-  Device& inner_;
   std::uint32_t index_;
   std::vector<Range> written_;  // by the launch that is going on
 };

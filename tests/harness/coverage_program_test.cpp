@@ -104,7 +104,7 @@ TEST_F(CoverageProgram, NamesWhatCannotBeRunHere) {
   ASSERT_EQ(shell("holdfast run --threads 1 --geometry tiny --ops 2000 --coverage a.json").code, 0);
   Json foreign = Json::parse(content_of(path("a.json")));
   for (Json& state : foreign.at("states")) {
-    state.at("witness") = "holdfast-trace 1\ngeometry elsewhere\ndevice host\n";
+    state.at("witness") = "holdfast-trace 1\ngeometry elsewhere\ndevice host\ncreate sequence=s0\n";
   }
   write("b.json", foreign.dump());
   Outcome const outcome = shell("holdfast coverage b.json --seeds seeds --json");

@@ -158,7 +158,8 @@ TEST_F(Explain, TellsOfALibraryThatStopped) {
 TEST_F(Explain, RefusesWhatItCannotShow) {
   write("malformed.trace", "holdfast-trace 1\ngeometry tiny\ndevice host\ncreate sequence=x\n");
   expect_refusal(2, "holdfast explain", "one trace file");
-  expect_refusal(2, "holdfast explain missing.trace", "missing.trace: no such file");
+  expect_refusal(
+      2, "holdfast explain missing.trace", "missing.trace: cannot be read: No such file");
   expect_refusal(2, "holdfast explain malformed.trace", "malformed.trace:4:8: ");
   expect_refusal(2, "holdfast explain story.trace --mutant two_plane_snapshoot", "did you mean");
   expect_refusal(2, "holdfast explain story.trace --text -o x.html", "--text writes no page");

@@ -85,7 +85,8 @@ TEST_F(Program, MinimizeRefusesWhatItCannotDo) {
   write("malformed.trace", std::string{kHead} + "create sequence=x\n");
   expect_refusal(2, "holdfast minimize", "one trace file");
   expect_refusal(2, "holdfast minimize a b", "one trace file");
-  expect_refusal(2, "holdfast minimize missing.trace", "missing.trace: no such file");
+  expect_refusal(
+      2, "holdfast minimize missing.trace", "missing.trace: cannot be read: No such file");
   expect_refusal(2, "holdfast minimize malformed.trace", "malformed.trace:4:8: ");
   expect_refusal(2, "holdfast minimize holds.trace", "holds.trace: all holds");
   expect_refusal(2, "holdfast minimize unrunnable.trace", "unrunnable.trace: all holds");

@@ -56,8 +56,8 @@ TEST_F(Program, RefusesWrongCommandLines) {
       2, "holdfast list mutants --markdown", "for the topics invariants and order alone");
   expect_refusal(2, "holdfast replay", "replay needs");
   expect_refusal(2, "holdfast replay --", "replay needs");
-  expect_refusal(2, "holdfast run -- stray", "unexpected 'stray'");
-  expect_refusal(2, "holdfast run -- --", "unexpected '--'");
+  expect_refusal(2, "holdfast run -- stray", "'stray'");
+  expect_refusal(2, "holdfast run -- --", "'--'");
 }
 
 TEST_F(Program, TakesTwoDashesForTheEndOfOptions) {
@@ -308,6 +308,17 @@ TEST_F(Program, ReplaySaysWhichOrderIsMissing) {
   EXPECT_EQ(shell(replay).out.find("missing"), std::string::npos);
   Json const json = Json::parse(shell(replay + " --why --json").out);
   EXPECT_NE(json.at("failure").at("why").get<std::string>().find(missing), std::string::npos);
+}
+
+TEST_F(Program, JudgesWhatASequenceWroteBeforeItLeft) {
+  Outcome const outcome =
+      shell("holdfast replay '" HOLDFAST_SOURCE_DIR
+            "/corpus/regression/own/own_leaver_writes_a_held_state.trace' --no-compare --json "
+            "--mutant shared_state_in_place");
+  EXPECT_EQ(outcome.code, 1);
+  Json const failure = Json::parse(outcome.out).at("failure");
+  EXPECT_EQ(failure.at("operation"), 3);
+  EXPECT_EQ(failure.at("violations").at(0).at("id"), "OWNER");
 }
 
 TEST_F(Program, ReplaysFoldersAndCountsWhatItSkips) {

@@ -15,11 +15,15 @@
 #include <string_view>
 #include <vector>
 
+#include "models/forwarding_device.hpp"
+
 namespace holdfast::test {
 
 /// Forwards to a host device, counts, and fails what it is told to fail.
-class WrappingDevice : public Device {
+class WrappingDevice : public model::ForwardingDevice {
  public:
+  WrappingDevice() : ForwardingDevice{make_host_device()} {}
+
   static constexpr std::uint64_t kNever = UINT64_MAX;
 
   std::uint64_t allocations = 0;              ///< asked for, failed ones counted
@@ -45,7 +49,7 @@ class WrappingDevice : public Device {
     if (allocations++ == failing_allocation) {
       return Error{.code = ErrorCode::kOutOfMemory, .text = "planned", .subject = "device"};
     }
-    auto memory = host_->allocate(bytes, kind);
+    auto memory = inner().allocate(bytes, kind);
     if (memory) {
       memories_.push_back(*memory);
     }
@@ -60,41 +64,37 @@ class WrappingDevice : public Device {
     if (known != memories_.end()) {
       memories_.erase(known);
     }
-    host_->free(memory);
+    inner().free(memory);
   }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
     ++copies;
-    return host_->copy(segments, stream);
+    return inner().copy(segments, stream);
   }
   Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
-    return failing_fill ? planned() : host_->fill(segments, stream);
+    return failing_fill ? planned() : inner().fill(segments, stream);
   }
   Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
     if (watched_bytes != 0) {
       Watch watch{*this};
       kernel.accesses(parameters, watch);
     }
-    return launches++ == failing_launch ? planned() : host_->launch(kernel, parameters, stream);
+    return launches++ == failing_launch ? planned() : inner().launch(kernel, parameters, stream);
   }
-  Result<Event> record(Stream stream) noexcept override { return host_->record(stream); }
-  Status wait(Stream stream, Event event) noexcept override { return host_->wait(stream, event); }
-  Result<bool> is_done(Event event) noexcept override { return host_->is_done(event); }
-  Status await(Event event) noexcept override { return host_->await(event); }
   Status synchronize(Stream stream) noexcept override {
-    return failing_synchronize ? planned() : host_->synchronize(stream);
+    return failing_synchronize ? planned() : inner().synchronize(stream);
   }
   Status host_read(void* destination,
                    std::byte const* source,
                    std::uint64_t bytes,
                    Stream stream) noexcept override {
-    return failing_read ? planned() : host_->host_read(destination, source, bytes, stream);
+    return failing_read ? planned() : inner().host_read(destination, source, bytes, stream);
   }
   Status host_write(std::byte* destination,
                     void const* source,
                     std::uint64_t bytes,
                     Stream stream) noexcept override {
     return writes++ == failing_write ? planned()
-                                     : host_->host_write(destination, source, bytes, stream);
+                                     : inner().host_write(destination, source, bytes, stream);
   }
 
  protected:
@@ -114,7 +114,6 @@ class WrappingDevice : public Device {
     return Error{.code = ErrorCode::kDeviceFailed, .text = "planned", .subject = "device"};
   }
 
-  std::unique_ptr<Device> host_ = make_host_device();
   std::vector<Memory> memories_;
 };
 

@@ -63,6 +63,8 @@ struct ItemRequest {
   planes::StateMode mode;
 };
 
+static_assert(sizeof(ItemRequest) == 20, "layout.hpp says what these add up to");
+
 /// One item of a finish.
 struct ItemKeep {
   HandleId id;

@@ -5,6 +5,7 @@
 
 #include <holdfast/cache.hpp>
 
+#include "models/forwarding_device.hpp"
 #include "tests/support/layouts.hpp"
 #include "tests/support/picture.hpp"
 #include "tests/support/status.hpp"
@@ -14,45 +15,17 @@ namespace holdfast::test {
 namespace {
 
 /// Host memory that adds up what it hands out.
-class CountingDevice final : public Device {
+class CountingDevice final : public model::ForwardingDevice {
  public:
+  CountingDevice() : ForwardingDevice{make_host_device()} {}
+
   std::uint64_t device = 0;
   std::uint64_t pinned = 0;
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
     (kind == MemoryKind::kDevice ? device : pinned) += bytes;
-    return inner_->allocate(bytes, kind);
+    return inner().allocate(bytes, kind);
   }
-  void free(Memory memory) noexcept override { inner_->free(memory); }
-  Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
-    return inner_->copy(segments, stream);
-  }
-  Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
-    return inner_->fill(segments, stream);
-  }
-  Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
-    return inner_->launch(kernel, parameters, stream);
-  }
-  Result<Event> record(Stream stream) noexcept override { return inner_->record(stream); }
-  Status wait(Stream stream, Event event) noexcept override { return inner_->wait(stream, event); }
-  Result<bool> is_done(Event event) noexcept override { return inner_->is_done(event); }
-  Status await(Event event) noexcept override { return inner_->await(event); }
-  Status synchronize(Stream stream) noexcept override { return inner_->synchronize(stream); }
-  Status host_read(void* to,
-                   std::byte const* from,
-                   std::uint64_t bytes,
-                   Stream stream) noexcept override {
-    return inner_->host_read(to, from, bytes, stream);
-  }
-  Status host_write(std::byte* to,
-                    void const* from,
-                    std::uint64_t bytes,
-                    Stream stream) noexcept override {
-    return inner_->host_write(to, from, bytes, stream);
-  }
-
- private:
-  std::unique_ptr<Device> inner_ = make_host_device();
 };
 
 TEST(BytesNeeded, AreWhatCreateTakes) {

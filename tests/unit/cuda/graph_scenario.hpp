@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "models/forwarding_device.hpp"
 #include "tests/support/layouts.hpp"
 #include "tests/unit/cuda/cuda_test.hpp"
 #include "tests/unit/cuda/graph_engine.hpp"
@@ -16,50 +17,22 @@
 namespace holdfast::test {
 
 /// Fills what is allocated with one value and knows where it is.
-class FilledDevice final : public Device {
+class FilledDevice final : public model::ForwardingDevice {
  public:
-  explicit FilledDevice(Device& inner) noexcept : inner_{inner} {}
+  using ForwardingDevice::ForwardingDevice;
   [[nodiscard]] std::vector<Memory> const& memories() const noexcept { return memories_; }
 
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
-    auto memory = inner_.allocate(bytes, kind);
+    auto memory = inner().allocate(bytes, kind);
     if (memory && kind == MemoryKind::kDevice) {
       FillSegment const fill{memory->base, bytes, std::byte{0xA5}};
-      EXPECT_TRUE(IsOk(inner_.fill({&fill, 1}, {})));
+      EXPECT_TRUE(IsOk(inner().fill({&fill, 1}, {})));
       memories_.push_back(*memory);
     }
     return memory;
   }
-  void free(Memory memory) noexcept override { inner_.free(memory); }
-  Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
-    return inner_.copy(segments, stream);
-  }
-  Status fill(std::span<FillSegment const> segments, Stream stream) noexcept override {
-    return inner_.fill(segments, stream);
-  }
-  Status launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept override {
-    return inner_.launch(kernel, parameters, stream);
-  }
-  Result<Event> record(Stream stream) noexcept override { return inner_.record(stream); }
-  Status wait(Stream stream, Event event) noexcept override { return inner_.wait(stream, event); }
-  Result<bool> is_done(Event event) noexcept override { return inner_.is_done(event); }
-  Status await(Event event) noexcept override { return inner_.await(event); }
-  Status synchronize(Stream stream) noexcept override { return inner_.synchronize(stream); }
-  Status host_read(void* destination,
-                   std::byte const* source,
-                   std::uint64_t bytes,
-                   Stream stream) noexcept override {
-    return inner_.host_read(destination, source, bytes, stream);
-  }
-  Status host_write(std::byte* destination,
-                    void const* source,
-                    std::uint64_t bytes,
-                    Stream stream) noexcept override {
-    return inner_.host_write(destination, source, bytes, stream);
-  }
 
  private:
-  Device& inner_;
   std::vector<Memory> memories_;
 };
 
