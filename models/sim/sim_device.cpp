@@ -211,15 +211,16 @@ void SimWorld::run_front(std::uint32_t index) {
       }
       static_cast<void>(line.device->inner_.fill({&work.fill, 1}, line.stream));
     } else {
+      void const* const parameters =
+          work.bounce.empty() ? work.parameters.data() : work.bounce.data();
       if (is_checking_) {
-        line.device->declare(*work.kernel, work.parameters.data());
+        line.device->declare(*work.kernel, parameters);
       }
       if (work.pinned != 0 && !overwritten_ &&
-          pinned_digest(*work.kernel, work.parameters.data()) != work.pinned) {
+          pinned_digest(*work.kernel, parameters) != work.pinned) {
         overwritten_ = note;
       }
-      static_cast<void>(
-          line.device->inner_.launch(*work.kernel, work.parameters.data(), line.stream));
+      static_cast<void>(line.device->inner_.launch(*work.kernel, parameters, line.stream));
     }
   }
   lines_[index].works.pop_front();
@@ -363,17 +364,14 @@ Status SimDevice::fill(std::span<FillSegment const> segments, Stream stream) noe
 
 Status SimDevice::launch(Kernel const& kernel, void const* parameters, Stream stream) noexcept {
   auto const* const bytes = static_cast<std::byte const*>(parameters);
-  if (kernel.parameter_bytes > kParameterLimit) {
-    return Error{.code = ErrorCode::kInvalidArgument,
-                 .text = "has more parameters than a simulated device takes",
-                 .subject = kernel.name,
-                 .got = kernel.parameter_bytes,
-                 .limit = kParameterLimit};
-  }
   SimWorld::Work& work = world_.enqueue(world_.line_of(*this, stream), Kind::kKernel);
   work.kernel = &kernel;
-  std::copy_n(bytes, kernel.parameter_bytes, work.parameters.begin());
-  work.pinned = world_.is_checking_ ? world_.pinned_digest(kernel, work.parameters.data()) : 0;
+  if (kernel.parameter_bytes > kParameterLimit) {
+    work.bounce.assign(bytes, bytes + kernel.parameter_bytes);
+  } else {
+    std::copy_n(bytes, kernel.parameter_bytes, work.parameters.begin());
+  }
+  work.pinned = world_.is_checking_ ? world_.pinned_digest(kernel, parameters) : 0;
   world_.queued();
   return {};
 }

@@ -19,7 +19,7 @@ namespace holdfast::model {
 class OrderLog;
 class SimDevice;
 
-/// Most bytes of a kernel's parameters.
+/// Most bytes of a kernel's parameters that need no memory of their own.
 inline constexpr std::size_t kParameterLimit = 384;
 
 /// All devices of one cache, their streams, and the host that calls them.
@@ -60,7 +60,7 @@ class SimWorld {
     alignas(16) std::array<std::byte, kParameterLimit> parameters;
     CopySegment copy;
     FillSegment fill;
-    std::vector<std::byte> bounce;   // of host writes: the copy's source
+    std::vector<std::byte> bounce;   // of host writes: the copy's source; parameters that are long
     std::uint32_t event_line = 0;    // of a wait
     std::uint32_t event_number = 0;  // of a wait or record
     std::uint64_t pinned = 0;        // digest of what a kernel reads in pinned memory; 0: nothing

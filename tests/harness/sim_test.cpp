@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <holdfast/device.hpp>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -67,6 +69,22 @@ void tally(void const* raw) noexcept {
 }
 Kernel const kTally{"test.tally", sizeof(Tally), &declare_tally, &tally};
 
+/// More parameters than most kernels have.
+struct Sum {
+  std::uint32_t* place;
+  std::array<std::uint32_t, kParameterLimit> values;
+};
+
+void declare_sum(void const* raw, AccessSink& sink) noexcept {
+  sink.write(static_cast<Sum const*>(raw)->place, sizeof(std::uint32_t));
+}
+void sum(void const* raw) noexcept {
+  auto const& parameters = *static_cast<Sum const*>(raw);
+  *parameters.place =
+      std::accumulate(parameters.values.begin(), parameters.values.end(), std::uint32_t{0});
+}
+Kernel const kSum{"test.sum", sizeof(Sum), &declare_sum, &sum};
+
 class Sim : public testing::Test {
  protected:
   void start(std::uint64_t seed) {
@@ -115,6 +133,21 @@ TEST_F(Sim, OneStreamKeepsItsOrderAndRunsLate) {
     end();
   }
   EXPECT_TRUE(was_late);
+}
+
+TEST_F(Sim, KeepsParametersOfAnyLength) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    start(seed);
+    Sum parameters{words_, {}};
+    parameters.values.fill(3);
+    ASSERT_TRUE(device_.launch(kSum, &parameters, kFirst));
+    parameters.values.fill(0);
+    put(kFirst, 1, 7);
+    ASSERT_TRUE(device_.synchronize(kFirst));
+    EXPECT_EQ(words_[0], 3 * kParameterLimit);
+    EXPECT_EQ(words_[1], 7U);
+    end();
+  }
 }
 
 TEST_F(Sim, TwoStreamsRunInEitherOrderAndConflictInBoth) {
