@@ -50,7 +50,7 @@ void name_the_input(int number) {
 }
 
 constexpr std::array kOfTargets = {
-    "--mutant=", "--findings=", "--device=", "--tally=", "--budget="};
+    "--mutant=", "--findings=", "--device=", "--flight=", "--tally=", "--budget="};
 
 struct Words {
   std::vector<std::string> paths;
@@ -88,8 +88,8 @@ Words read_words(int argc, char** argv) {
       continue;  // read by LLVMFuzzerInitialize
     } else if (is(word, "-")) {
       throw InputError{"unknown option '" + word +
-                       "'; known: --mutant= --findings= --device= --tally= --budget= --repeat= "
-                       "--make-seeds= --count="};
+                       "'; known: --mutant= --findings= --device= --flight= --tally= --budget= "
+                       "--repeat= --make-seeds= --count="};
     } else {
       words.paths.push_back(word);
     }
