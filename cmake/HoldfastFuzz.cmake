@@ -1,23 +1,30 @@
-# holdfast_fuzz_target(NAME [LIKE OTHER] SRCS...): the program NAME, with the dictionary and options of
+# holdfast_target_objects(NAME SRCS...): objects for fuzz targets, compiled once for all programs that
+# are made of them.
+function(holdfast_target_objects NAME)
+  add_library(${NAME} OBJECT ${ARGN})
+  holdfast_flags(${NAME})
+  target_link_libraries(${NAME} PUBLIC holdfast_fuzz)
+  if(HOLDFAST_FUZZ)
+    target_compile_definitions(${NAME} PRIVATE HOLDFAST_LIBFUZZER=1)
+    target_compile_options(${NAME} PRIVATE ${HOLDFAST_GUIDED_OPTIONS})
+  endif()
+endfunction()
+
+# holdfast_fuzz_target(NAME [LIKE OTHER] SRCS... OBJECTS...): the program NAME, with the dictionary and options of
 # OTHER, and NAME-mutants over the mutant build of the
 # library. With HOLDFAST_FUZZ libFuzzer drives them; otherwise they run inputs again, and a test runs
 # them over their seeds.
 function(holdfast_fuzz_target NAME)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "LIKE" "SRCS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "LIKE" "SRCS;OBJECTS")
   set(model ${NAME})
   if(ARG_LIKE)
     set(model ${ARG_LIKE})
   endif()
-  set(srcs ${ARG_SRCS} ${HOLDFAST_TARGET_SOURCES})
-  if(NOT HOLDFAST_FUZZ)
-    list(APPEND srcs ${HOLDFAST_TARGET_MAIN})
-  endif()
-  holdfast_program(${NAME} OUTPUT ${NAME} SRCS ${srcs} DEPS holdfast_fuzz)
-  holdfast_program(${NAME}_with_mutants OUTPUT ${NAME}-mutants MUTANTS SRCS ${srcs} DEPS holdfast_fuzz)
+  holdfast_target_objects(${NAME}_objects ${ARG_SRCS})
+  holdfast_program(${NAME} OUTPUT ${NAME} DEPS ${NAME}_objects ${ARG_OBJECTS})
+  holdfast_program(${NAME}_with_mutants OUTPUT ${NAME}-mutants MUTANTS DEPS ${NAME}_objects ${ARG_OBJECTS})
   if(HOLDFAST_FUZZ)
     foreach(program ${NAME} ${NAME}_with_mutants)
-      target_compile_definitions(${program} PRIVATE HOLDFAST_LIBFUZZER=1)
-      target_compile_options(${program} PRIVATE ${HOLDFAST_GUIDED_OPTIONS})
       target_link_options(${program} PRIVATE -fsanitize=fuzzer)
       # Beside the program, where fleets look for them.
       foreach(ending dict options)

@@ -72,7 +72,7 @@ fs::path folder_of(fs::path const& path) {
 }
 
 void rename_whole(fs::path const& from, fs::path const& to) {
-  if (rename(from.c_str(), to.c_str()) != 0) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
     int const code = errno;
     unlink(from.c_str());
     fail(to, "written", code);

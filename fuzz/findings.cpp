@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "fuzz/files.hpp"
+#include "fuzz/json_text.hpp"
 #include "models/input_error.hpp"
 #include "models/read_file.hpp"
 
@@ -19,7 +20,6 @@ namespace holdfast::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 using model::InputError;
 
 constexpr char const* kFile = "finding.json";
@@ -55,10 +55,6 @@ Finding finding_from(Json const& json) {
           .commit = json.at("commit").get<std::string>(),
           .mutant = json.at("mutant").get<std::string>(),
           .seen = json.at("first_seen").get<std::int64_t>()};
-}
-
-std::string text_of(Json const& json) {
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 std::string file_of(char const* which, Reproducer const& reproducer) {
@@ -111,16 +107,6 @@ Bucket bucket_from(Json const& json, fs::path const& folder) {
   }
   bucket.state = static_cast<Lifecycle>(found - kStates.begin());
   return bucket;
-}
-
-/// Reads JSON with `read`; whatever is wrong with it is said with `origin` in front.
-template <typename Read>
-auto read_json(std::string_view text, std::string const& origin, Read const& read) {
-  try {
-    return read(Json::parse(text));
-  } catch (nlohmann::json::exception const& error) {
-    throw InputError{origin + ": is damaged: " + error.what()};
-  }
 }
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";

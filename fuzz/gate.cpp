@@ -21,8 +21,6 @@
 namespace holdfast::fuzz {
 namespace {
 
-using Json = nlohmann::json;
-
 /// A part that runs.
 struct Running {
   std::size_t part = 0;  // index in the plan
@@ -121,13 +119,13 @@ class Pool {
     one.heard.append(buffer, static_cast<std::size_t>(got));
     for (std::size_t end = one.heard.find('\n'); end != std::string::npos;
          end = one.heard.find('\n')) {
-      hear(one, Json::parse(one.heard.substr(0, end)));
+      hear(one, nlohmann::json::parse(one.heard.substr(0, end)));
       one.heard.erase(0, end + 1);
     }
     return true;
   }
 
-  void hear(Running& one, Json const& said) {
+  void hear(Running& one, nlohmann::json const& said) {
     if (said.contains("begin")) {
       one.in_case = true;
       one.begun = plan_.now();
@@ -153,16 +151,16 @@ class Pool {
     close(one.pipe);
     int const status = wait_for_child(one.process);
     if (one.in_case) {
-      finish(one, death_of(status));
+      finish(one, end_of(status));
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
       one.cases.push_back({.part = plan_.parts[one.part].name, .name = "process"});
       one.begun = plan_.now();
-      finish(one, death_of(status));
+      finish(one, end_of(status));
     }
     cases_[one.part] = std::move(one.cases);
   }
 
-  [[nodiscard]] std::string death_of(int status) const {
+  [[nodiscard]] std::string end_of(int status) const {
     if (!WIFSIGNALED(status)) {
       return fmt::format("ended with exit code {} in the middle", WEXITSTATUS(status));
     }
@@ -240,7 +238,7 @@ std::string suite_xml(std::vector<GateCase> const& cases, std::string const& par
 }  // namespace
 
 void GateVoice::begin(std::string const& name, std::string const& reproduce) {
-  say(Json{{"begin", name}, {"reproduce", reproduce}}.dump(-1, ' ', true));
+  say(nlohmann::json{{"begin", name}, {"reproduce", reproduce}}.dump(-1, ' ', true));
   alarm(hang_seconds_);
 }
 
@@ -250,8 +248,8 @@ void GateVoice::go_on() const {
 
 void GateVoice::end(std::string const& failure, std::string const& reproduce) {
   alarm(0);
-  say(Json{{"end", failure}, {"reproduce", reproduce}}.dump(
-      -1, ' ', true, Json::error_handler_t::replace));
+  say(nlohmann::json{{"end", failure}, {"reproduce", reproduce}}.dump(
+      -1, ' ', true, nlohmann::json::error_handler_t::replace));
 }
 
 void GateVoice::say(std::string const& line) const {

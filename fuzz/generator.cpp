@@ -21,21 +21,16 @@ std::optional<AnyOp> generate_kind(GenerateContext const& context) {
 }
 
 template <std::uint32_t... I>
-constexpr std::array<GenerateFunction, AllOps::kCount> make_table(
+constexpr std::array<GenerateFunction, AllOps::kCount> make_generators(
     std::integer_sequence<std::uint32_t, I...> /*indices*/) {
   return {&generate_kind<I>...};
 }
 
 constexpr auto kGenerators =
-    make_table(std::make_integer_sequence<std::uint32_t, AllOps::kCount>{});
+    make_generators(std::make_integer_sequence<std::uint32_t, AllOps::kCount>{});
 
-template <typename Op>
-constexpr std::uint32_t index_of() noexcept {
-  return static_cast<std::uint32_t>(AnyOp{Op{}}.index());
-}
-
-constexpr std::uint32_t kFault = index_of<model::FaultOp>();
-constexpr std::uint32_t kHeal = index_of<model::HealOp>();
+constexpr std::uint32_t kFault = model::index_of<model::FaultOp>();
+constexpr std::uint32_t kHeal = model::index_of<model::HealOp>();
 
 bool holds(AnyOp const& op, model::Model const& model) {
   return std::visit([&](auto const& known) { return known.precondition(model); }, op);
@@ -97,7 +92,7 @@ Generator Generator::with_faults() const noexcept {
   std::uint32_t const share = std::max(upto_.back() / kRate, 1U);
   weights[kFault] = share;
   weights[kHeal] = std::max(share / 2, 1U);
-  weights[index_of<model::ReloadOp>()] *= 4;  // no operation has as many calls
+  weights[model::index_of<model::ReloadOp>()] *= 4;  // no operation has as many calls
   return {weights, habits_};
 }
 

@@ -11,7 +11,7 @@
 namespace holdfast::fuzz {
 namespace {
 
-constexpr char const* kIntroduction =
+constexpr char const* kInvariantsIntroduction =
     R"(<!-- Generated: holdfast list invariants --markdown > docs/INVARIANTS.md. A test compares. -->
 # Invariants
 
@@ -57,7 +57,7 @@ bool names(char const* killers, std::string const& id) {
 }  // namespace
 
 std::string invariants_page() {
-  std::string page = kIntroduction;
+  std::string page = kInvariantsIntroduction;
   for (invariant::Invariant const* const known : invariant::all_invariants()) {
     page += "| [" + std::string{known->id} + "](../" + file_of(*known) + ") | " + known->area +
             " | " + runs_of(*known) + " | " + known->statement + " |\n";

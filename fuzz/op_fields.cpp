@@ -223,13 +223,13 @@ AnyOp make_kind() {
 }
 
 template <std::uint32_t... I>
-constexpr std::array<AnyOp (*)(), model::AllOps::kCount> make_table(
+constexpr std::array<AnyOp (*)(), model::AllOps::kCount> make_plain_ops(
     std::integer_sequence<std::uint32_t, I...> /*indices*/) {
   return {&make_kind<I>...};
 }
 
 constexpr auto kMakers =
-    make_table(std::make_integer_sequence<std::uint32_t, model::AllOps::kCount>{});
+    make_plain_ops(std::make_integer_sequence<std::uint32_t, model::AllOps::kCount>{});
 
 }  // namespace
 

@@ -89,7 +89,7 @@ constexpr OrderRule kRules[] = {
      "undeclared_write"},
 };
 
-constexpr char const* kIntroduction =
+constexpr char const* kOrderIntroduction =
     R"(<!-- Generated: holdfast list order --markdown > docs/ORDER.md. A test compares. -->
 # Order
 
@@ -133,7 +133,7 @@ std::span<OrderRule const> all_order_rules() noexcept {
 }
 
 std::string order_page() {
-  std::string page = kIntroduction;
+  std::string page = kOrderIntroduction;
   for (OrderRule const& rule : kRules) {
     page +=
         "| " + std::string{rule.name} + " | " + rule.text + " | " + link_to(rule.where) + " |\n";

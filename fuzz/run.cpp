@@ -10,18 +10,13 @@
 #include <optional>
 #include <thread>
 
+#include "fuzz/clock.hpp"
 #include "fuzz/flight_recorder.hpp"
 
 namespace holdfast::fuzz {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Programs in the least prefix that reaches the wanted operations.
 std::uint64_t programs_for(RunPlan const& plan) {

@@ -39,11 +39,6 @@ std::uint64_t seed_for(std::uint64_t seed, Use use) noexcept {
   return model::mix(seed, static_cast<std::uint64_t>(use));
 }
 
-template <typename Op>
-constexpr std::uint32_t index_of() noexcept {
-  return static_cast<std::uint32_t>(model::AnyOp{Op{}}.index());
-}
-
 /// The kinds of names that each operation mentions, as bits.
 std::array<std::uint32_t, AllOps::kCount> const& names_of_kinds() {
   static auto const table = [] {
@@ -77,8 +72,8 @@ Weights draw_weights(Weights weights, Source& source) {
     }
   }
   // A program needs a sequence and rows.
-  std::uint32_t const create = index_of<model::CreateOp>();
-  std::uint32_t const append = index_of<model::AppendOp>();
+  std::uint32_t const create = model::index_of<model::CreateOp>();
+  std::uint32_t const append = model::index_of<model::AppendOp>();
   weights[create] = std::max(weights[create], 16U);
   weights[append] = std::max(weights[append], 64U);
   return weights;
@@ -86,18 +81,18 @@ Weights draw_weights(Weights weights, Source& source) {
 
 /// What takes storage is likelier, what gives it back rare.
 void press(Weights& weights) {
-  for (std::uint32_t const takes : {index_of<model::CreateOp>(),
-                                    index_of<model::SnapshotOp>(),
-                                    index_of<model::ForkOp>(),
-                                    index_of<model::CaptureOp>(),
-                                    index_of<model::RestoreOp>(),
-                                    index_of<model::VerifyOp>()}) {
+  for (std::uint32_t const takes : {model::index_of<model::CreateOp>(),
+                                    model::index_of<model::SnapshotOp>(),
+                                    model::index_of<model::ForkOp>(),
+                                    model::index_of<model::CaptureOp>(),
+                                    model::index_of<model::RestoreOp>(),
+                                    model::index_of<model::VerifyOp>()}) {
     weights[takes] *= 3;
   }
-  for (std::uint32_t const gives : {index_of<model::ReleaseOp>(),
-                                    index_of<model::DropSnapshotOp>(),
-                                    index_of<model::EraseOp>(),
-                                    index_of<model::TruncateOp>()}) {
+  for (std::uint32_t const gives : {model::index_of<model::ReleaseOp>(),
+                                    model::index_of<model::DropSnapshotOp>(),
+                                    model::index_of<model::EraseOp>(),
+                                    model::index_of<model::TruncateOp>()}) {
     weights[gives] /= 2;
   }
 }

@@ -20,7 +20,7 @@ constexpr std::uint32_t kMostIds = 16;
 constexpr std::size_t kLongestId = 32;  // and name of a spec
 
 /// What child and parent share; behind it one byte for each operation, set before it runs.
-struct Shared {
+struct Said {
   bool done;
   bool failed;
   bool at_end;
@@ -43,7 +43,7 @@ struct Shared {
   [[nodiscard]] std::uint8_t* ran() noexcept { return reinterpret_cast<std::uint8_t*>(this + 1); }
 };
 
-void say(Verdict const& verdict, Shared& shared) {
+void say(Verdict const& verdict, Said& shared) {
   shared.failed = verdict.failed;
   shared.at_end = verdict.at_end;
   shared.ids.take(verdict.ids);
@@ -86,7 +86,7 @@ Verdict verdict_of(Runner const& runner, ProgramResult const& result) {
   return verdict;
 }
 
-std::string death_of(int status) {
+std::string killer_of(int status) {
   if (!WIFSIGNALED(status)) {
     return "EXIT " + std::to_string(WEXITSTATUS(status));
   }
@@ -103,8 +103,8 @@ Verdict judge_in_child(model::Geometry const& geometry,
                        RunnerOptions const& options,
                        std::span<model::AnyOp const> ops,
                        unsigned seconds) {
-  SharedMemory const memory{sizeof(Shared) + ops.size()};
-  auto* const shared = static_cast<Shared*>(memory.base());
+  SharedMemory const memory{sizeof(Said) + ops.size()};
+  auto* const shared = static_cast<Said*>(memory.base());
   int const status = wait_for_child(start_child([&] {
     alarm(seconds);
     Runner runner{geometry, options};
@@ -129,7 +129,7 @@ Verdict judge_in_child(model::Geometry const& geometry,
   if (!shared->done) {
     verdict.failed = true;
     verdict.died = true;
-    verdict.ids = {death_of(status)};
+    verdict.ids = {killer_of(status)};
   }
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (shared->ran()[i] != 0) {

@@ -127,7 +127,7 @@ std::string path_text(model::UnseenEdge const& edge) {
   return text;
 }
 
-Json json_of(Known const& known) {
+Json coverage_json(Known const& known) {
   Json unseen = Json::array();
   for (model::UnseenEdge const& edge : known.unseen) {
     unseen.push_back({{"state", text_of(model::AbstractState::from_key(edge.from))},
@@ -277,7 +277,7 @@ int execute(CoverageOptions const& options) {
     known.missing = known.coverage.missing(*known.against);
   }
   // The report first: nothing of it is lost when the file cannot be written.
-  print(options.json ? text_of(json_of(known)) : report_of(known));
+  print(options.json ? text_of(coverage_json(known)) : report_of(known));
   if (options.output) {
     write_file(*options.output, known.coverage.print());
   }

@@ -261,7 +261,7 @@ std::string failures(Gate const& gate) {
   return text;
 }
 
-Json json_of(Gate const& gate) {
+Json gate_json(Gate const& gate) {
   Json cases = Json::array();
   for (GateCase const& one : gate.cases) {
     if (!one.skipped.empty()) {
@@ -329,7 +329,7 @@ int execute(GateOptions const& options) {
   if (options.junit) {
     write_file(*options.junit, fuzz::junit_of(gate.cases, gate.seconds));
   }
-  print(options.json ? text_of(json_of(gate)) : summary(gate) + failures(gate));
+  print(options.json ? text_of(gate_json(gate)) : summary(gate) + failures(gate));
   return exit_code(gate.failed() != 0);
 }
 

@@ -54,13 +54,13 @@ std::vector<Word> words_of(CLI::App const& command) {
 }
 
 /// A command and its parser.
-struct Known {
+struct ForPeople {
   Command command;
   CLI::App const* parser;
 };
 
-std::vector<Known> commands_for_people(CLI::App const& app, std::vector<Command> const& all) {
-  std::vector<Known> known;
+std::vector<ForPeople> commands_for_people(CLI::App const& app, std::vector<Command> const& all) {
+  std::vector<ForPeople> known;
   for (Command const& command : all) {
     if (!command.examples.empty()) {
       known.push_back({command, app.get_subcommand(command.name)});
@@ -92,7 +92,7 @@ std::string page_entry(Word const& word) {
   return line + "\n" + troff(word.text) + "\n";
 }
 
-std::string page_section(Known const& known) {
+std::string page_section(ForPeople const& known) {
   std::string text = fmt::format(".SS \"holdfast {}\"\n{}\n",
                                  known.command.name,
                                  troff(known.command.purpose + std::string{"."}));
@@ -108,7 +108,7 @@ std::string page_section(Known const& known) {
   return text + ".RE\n.fi\n";
 }
 
-std::string manual_page(CLI::App const& app, std::vector<Known> const& commands) {
+std::string manual_page(CLI::App const& app, std::vector<ForPeople> const& commands) {
   std::string text = fmt::format(
       ".TH HOLDFAST 1 \"\" \"holdfast {}\" \"User Commands\"\n"
       ".SH NAME\nholdfast \\- simulates and fuzzes the cache library\n"
@@ -123,7 +123,7 @@ std::string manual_page(CLI::App const& app, std::vector<Known> const& commands)
     text += page_entry(word);
   }
   text += ".SH COMMANDS\n";
-  for (Known const& known : commands) {
+  for (ForPeople const& known : commands) {
     text += page_section(known);
   }
   text += ".SH EXIT STATUS\n";
@@ -137,7 +137,7 @@ std::string manual_page(CLI::App const& app, std::vector<Known> const& commands)
 }
 
 /// "--device|--mutant" and so on in a case, with the values that follow.
-std::string value_cases(Known const& known) {
+std::string value_cases(ForPeople const& known) {
   std::string text;
   for (Word const& word : words_of(*known.parser)) {
     std::vector<std::string> const values = known_values(known.command.name, word.name);
@@ -155,7 +155,7 @@ std::string value_cases(Known const& known) {
 }
 
 /// The case of what may come next where no option waits for its value.
-std::string word_case(Known const& known) {
+std::string word_case(ForPeople const& known) {
   std::string options;
   std::string values;
   bool takes_files = false;
@@ -175,11 +175,11 @@ std::string word_case(Known const& known) {
                      takes_files ? "1" : "");
 }
 
-std::string completion_script(CLI::App const& app, std::vector<Known> const& commands) {
+std::string completion_script(CLI::App const& app, std::vector<ForPeople> const& commands) {
   std::string names;
   std::string of_option;
   std::string of_command;
-  for (Known const& known : commands) {
+  for (ForPeople const& known : commands) {
     names += (names.empty() ? "" : " ") + std::string{known.command.name};
     of_option += value_cases(known);
     of_command += word_case(known);
@@ -221,7 +221,7 @@ std::string completion_script(CLI::App const& app, std::vector<Known> const& com
       of_command);
 }
 
-Json json_of(Known const& known) {
+Json command_json(ForPeople const& known) {
   Json examples = Json::array();
   for (Example const& example : known.command.examples) {
     examples.push_back({{"line", example.line}, {"what", example.what}});
@@ -240,14 +240,14 @@ Json json_of(Known const& known) {
           {"words", std::move(words)}};
 }
 
-Json manual_data(std::vector<Known> const& commands) {
+Json manual_data(std::vector<ForPeople> const& commands) {
   Json json = {
       {"version", HOLDFAST_VERSION}, {"exit_codes", Json::array()}, {"commands", Json::array()}};
   for (ExitMeaning const& one : kExitMeanings) {
     json["exit_codes"].push_back({{"codes", one.codes}, {"meaning", one.meaning}});
   }
-  for (Known const& known : commands) {
-    json["commands"].push_back(json_of(known));
+  for (ForPeople const& known : commands) {
+    json["commands"].push_back(command_json(known));
   }
   return json;
 }
@@ -259,7 +259,7 @@ int execute(ManualOptions const& options) {
   Words words;
   std::vector<Command> const all = all_commands();
   define_commands(app, words, all);
-  std::vector<Known> const commands = commands_for_people(app, all);
+  std::vector<ForPeople> const commands = commands_for_people(app, all);
   if (options.json) {
     print(text_of(manual_data(commands)));
   } else {

@@ -70,7 +70,7 @@ std::string reproduce_command(MinimizeOptions const& options) {
   return command_of(words);
 }
 
-Json json_of(Done const& done) {
+Json minimized_json(Done const& done) {
   fuzz::Minimized const& result = done.result;
   return {{"file", done.options.path},
           {"operations_before", done.before},
@@ -138,7 +138,7 @@ int execute(MinimizeOptions const& options) {
       throw;
     }
   }
-  print(options.json ? text_of(json_of(done)) : options.output ? summary(done) : done.trace);
+  print(options.json ? text_of(minimized_json(done)) : options.output ? summary(done) : done.trace);
   return exit_code(false);
 }
 

@@ -212,7 +212,7 @@ std::string line_of(fuzz::MutantFigures const& one) {
                      fmt::join(one.invariants, ", "));
 }
 
-Json json_of(fuzz::MutantFigures const& one) {
+Json figures_json(fuzz::MutantFigures const& one) {
   return {{"mutant", one.info.name},
           {"repeats", one.repeats},
           {"killed", one.killed},
@@ -305,7 +305,7 @@ int execute_repeated(MutantsOptions const& options) {
       continue;  // cut short
     }
     figures.push_back(fuzz::figures_of(outcomes));
-    array.push_back(json_of(figures.back()));
+    array.push_back(figures_json(figures.back()));
   }
   if (options.markdown) {
     print(fuzz::mutants_page(figures, regression_traces(), options.search, options.seed));

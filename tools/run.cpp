@@ -20,7 +20,7 @@ namespace holdfast::tools {
 namespace {
 
 /// A run with what its reports need.
-struct Done {
+struct Ran {
   RunOptions const& options;
   std::vector<std::string> names;  // of geometries
   fuzz::RunResult result;
@@ -59,7 +59,7 @@ std::string run_command(RunOptions const& options, std::vector<std::string> cons
   return command_of(words);
 }
 
-std::string reproduce_command(Done const& done) {
+std::string reproduce_command(Ran const& done) {
   if (done.saved) {
     std::vector<std::string> words = {invoked_name(), "replay", *done.saved};
     append_judging(words, done.options.mutant, done.options.compare);
@@ -76,7 +76,7 @@ std::string minimize_command(RunOptions const& options) {
   return command_of(words);
 }
 
-void save(Done& done) {
+void save(Ran& done) {
   model::Trace trace = done.result.failed->trace;
   trace.comments.push_back(fmt::format(" violates {}; mutant: {}",
                                        ids_of(done.result.failed->failure.violations),
@@ -109,7 +109,7 @@ std::vector<std::string> never_met() {
   return names;
 }
 
-std::string summary(Done const& done) {
+std::string summary(Ran const& done) {
   fuzz::Counts const& counts = done.result.counts;
   double const seconds = done.result.seconds;
   std::string text;
@@ -147,7 +147,7 @@ std::string summary(Done const& done) {
   return text;
 }
 
-std::string failure_text(Done const& done) {
+std::string failure_text(Ran const& done) {
   fuzz::FailedProgram const& failed = *done.result.failed;
   std::string text = fmt::format("\nprogram {} (seed {}, {}) of geometry {}\n",
                                  failed.index,
@@ -173,7 +173,7 @@ std::string failure_text(Done const& done) {
   return text + reproduce_with(done.reproduce);
 }
 
-Json failure_json(Done const& done) {
+Json failure_json(Ran const& done) {
   fuzz::FailedProgram const& failed = *done.result.failed;
   return {{"program", failed.index},
           {"program_seed", failed.seed},
@@ -185,7 +185,7 @@ Json failure_json(Done const& done) {
           {"saved", done.saved ? Json(*done.saved) : Json()}};
 }
 
-Json summary_json(Done const& done) {
+Json summary_json(Ran const& done) {
   fuzz::Counts const& counts = done.result.counts;
   double const seconds = done.result.seconds;
   Json invariants = Json::object();
@@ -246,7 +246,7 @@ fuzz::RunResult run_programs(RunOptions const& options, std::vector<model::Geome
   return result;
 }
 
-void report(Done const& done) {
+void report(Ran const& done) {
   if (done.options.json) {
     print(text_of(summary_json(done)));
   } else {
@@ -274,7 +274,7 @@ int execute(RunOptions const& options) {
                   options.operations == 0
                       ? std::vector{std::string{"--seconds"}, fmt::format("{}", options.seconds)}
                       : std::vector{std::string{"--ops"}, std::to_string(options.operations)}));
-  Done done{.options = options};
+  Ran done{.options = options};
   for (model::Geometry const& geometry : geometries) {
     done.names.push_back(geometry.name);
   }

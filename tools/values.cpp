@@ -25,7 +25,7 @@ bool read_whole(std::string_view text, Number& value, Base... base) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-std::string quoted(std::string const& word) {
+std::string for_shell(std::string const& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/+=:,@%";
   if (consists_of(word, kPlain)) {
@@ -97,7 +97,7 @@ std::uint64_t read_seed(std::string const& text) {
 std::string command_of(std::vector<std::string> const& words) {
   std::string line;
   for (std::string const& word : words) {
-    line += (line.empty() ? "" : " ") + quoted(word);
+    line += (line.empty() ? "" : " ") + for_shell(word);
   }
   return line;
 }

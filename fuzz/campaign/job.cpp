@@ -5,29 +5,11 @@
 #include <system_error>
 
 #include "fuzz/files.hpp"
+#include "fuzz/json_text.hpp"
 #include "models/input_error.hpp"
 #include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <typename Read>
-auto read_json(std::string_view text, std::string const& origin, Read const& read) {
-  try {
-    return read(Json::parse(text));
-  } catch (nlohmann::json::exception const& error) {
-    throw model::InputError{origin + ": is damaged: " + error.what()};
-  }
-}
-
-std::string text_of(Json const& json) {
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
-}
-
-}  // namespace
-
 std::string print_job(Job const& job) {
   return text_of({{"kind", static_cast<int>(job.kind)},
                   {"target", job.target},

@@ -12,6 +12,7 @@
 
 #include "fuzz/campaign/programs.hpp"
 #include "fuzz/child.hpp"
+#include "fuzz/clock.hpp"
 #include "fuzz/codec.hpp"
 #include "fuzz/files.hpp"
 #include "fuzz/minimize.hpp"
@@ -22,9 +23,7 @@
 namespace holdfast::fuzz {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr unsigned kHangSeconds = 10;
+constexpr unsigned kMostSeconds = 10;
 constexpr double kMinimizeSeconds = 20;
 
 /// A program of the swarm, written down by a child before each operation runs; none when it died
@@ -35,7 +34,7 @@ std::optional<FoundProgram> record(std::uint64_t seed, std::uint64_t index) {
   auto* const text = static_cast<char*>(memory.base());
   std::size_t used = 0;
   static_cast<void>(wait_for_child(start_child([&] {
-    alarm(kHangSeconds);
+    alarm(kMostSeconds);
     Programs programs{seed, {.on_begin = [&](model::AnyOp const& op) {
                         std::string const line = model::text_of(op) + "\n";
                         if (used + line.size() < kMost) {
@@ -108,18 +107,16 @@ Finding unseen(Job const& job, Reproducer reproducer) {
 }
 
 /// Makes the program small that ends its process; a hang is left as it is: each look takes its time.
-Finding death_of(Job const& job, FoundProgram program, Verdict const& verdict) {
+Finding finding_of(Job const& job, FoundProgram program, Verdict const& verdict) {
   program.ops = verdict.ops;
   if (verdict.ids.front() != "HANG") {
     auto const start = Clock::now();
-    Minimized small = minimize(
-        {.geometry = program.geometry,
-         .ops = program.ops,
-         .device = program.device,
-         .hang_seconds = kHangSeconds,
-         .should_stop = [&] {
-           return std::chrono::duration<double>(Clock::now() - start).count() > kMinimizeSeconds;
-         }});
+    Minimized small =
+        minimize({.geometry = program.geometry,
+                  .ops = program.ops,
+                  .device = program.device,
+                  .hang_seconds = kMostSeconds,
+                  .should_stop = [&] { return seconds_since(start) > kMinimizeSeconds; }});
     if (small.failed && !small.ops.empty()) {
       program.geometry = std::move(small.geometry);
       program.ops = std::move(small.ops);
@@ -148,7 +145,7 @@ Recovered recover(Job const& job) {
                 unseen(job, {.bytes = std::move(bytes), .is_trace = false, .operations = size})};
   }
   Verdict const verdict =
-      judge_in_child(program->geometry, {.device = program->device}, program->ops, kHangSeconds);
+      judge_in_child(program->geometry, {.device = program->device}, program->ops, kMostSeconds);
   if (!verdict.failed) {
     return {.finding = unseen(job, trace_reproducer(*program, 0))};
   }
@@ -156,7 +153,7 @@ Recovered recover(Job const& job) {
     program->ops = verdict.ops;
     return {.lives = true, .program = std::move(*program), .finding = {}};
   }
-  return {.finding = death_of(job, std::move(*program), verdict)};
+  return {.finding = finding_of(job, std::move(*program), verdict)};
 }
 
 std::string sanitizer_id(std::string_view log) {

@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "fuzz/campaign/programs.hpp"
+#include "fuzz/json_text.hpp"
 #include "fuzz/markup.hpp"
 
 namespace holdfast::fuzz {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string date_of(std::int64_t seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
@@ -29,9 +28,9 @@ struct Line {
   std::function<std::uint64_t(HistoryPoint const&)> value;
 };
 
-constexpr double kWidth = 760;
+constexpr double kPlotWidth = 760;
 constexpr double kHeight = 180;
-constexpr double kLeft = 90;
+constexpr double kPlotLeft = 90;
 constexpr double kTop = 10;
 
 /// 1234567 as "1,234,567".
@@ -50,7 +49,7 @@ std::string line_svg(std::vector<HistoryPoint> const& history, Line const& line,
   for (HistoryPoint const& point : history) {
     points += fmt::format(
         "{:.1f},{:.1f} ",
-        kLeft + point.seconds / end * kWidth,
+        kPlotLeft + point.seconds / end * kPlotWidth,
         kTop + kHeight - static_cast<double>(line.value(point)) / std::max(1.0, most) * kHeight);
   }
   return fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"2\" points=\"{}\"/>\n",
@@ -72,17 +71,17 @@ std::string plot(std::vector<HistoryPoint> const& history, Line const& line) {
       "<text x=\"{6}\" y=\"{7}\" text-anchor=\"end\">{8}</text>\n"
       "<text x=\"{6}\" y=\"{9}\" text-anchor=\"end\">0</text>\n"
       "<text x=\"{10}\" y=\"{11}\" text-anchor=\"end\">{12:.0f} s</text>\n{13}</svg>\n",
-      kLeft + kWidth + 10,
+      kPlotLeft + kPlotWidth + 10,
       kTop + kHeight + 25,
-      kLeft,
+      kPlotLeft,
       kTop,
-      kWidth,
+      kPlotWidth,
       kHeight,
-      kLeft - 6,
+      kPlotLeft - 6,
       kTop + 12,
       grouped(most),
       kTop + kHeight,
-      kLeft + kWidth,
+      kPlotLeft + kPlotWidth,
       kTop + kHeight + 18,
       history.back().seconds,
       line_svg(history, line, static_cast<double>(most)));

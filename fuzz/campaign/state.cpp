@@ -4,13 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/files.hpp"
+#include "fuzz/json_text.hpp"
 #include "models/input_error.hpp"
 #include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json json_of(TargetState const& target) {
   return {{"next_lease", target.next_lease},

@@ -21,6 +21,7 @@
 #include "fuzz/campaign/programs.hpp"
 #include "fuzz/campaign/recover.hpp"
 #include "fuzz/canary.hpp"
+#include "fuzz/clock.hpp"
 #include "fuzz/codec.hpp"
 #include "fuzz/files.hpp"
 #include "fuzz/findings.hpp"
@@ -30,12 +31,6 @@
 
 namespace holdfast::fuzz {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// The beat of a work folder, mapped.
 class BeatFile {

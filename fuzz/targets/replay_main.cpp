@@ -41,7 +41,7 @@ void name_the_input(int number) {
   // What else may be called here is little.
   char const* const parts[] = {"died at ", current_input, "\n"};
   for (char const* part : parts) {
-    if (write(STDERR_FILENO, part, std::char_traits<char>::length(part)) < 0) {
+    if (::write(STDERR_FILENO, part, std::char_traits<char>::length(part)) < 0) {
       break;
     }
   }

@@ -11,13 +11,13 @@
 namespace holdfast::model {
 namespace {
 
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
-using Vertex = boost::graph_traits<Graph>::vertex_descriptor;
+using TransitionGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
+using Vertex = boost::graph_traits<TransitionGraph>::vertex_descriptor;
 
 /// The states as vertices, in the order of their keys.
 struct StateGraph {
   std::vector<std::uint32_t> keys;
-  Graph graph;
+  TransitionGraph graph;
 
   [[nodiscard]] Vertex vertex(std::uint32_t key) const {
     return static_cast<Vertex>(std::lower_bound(keys.begin(), keys.end(), key) - keys.begin());
@@ -32,7 +32,7 @@ StateGraph graph_of(std::map<CoverageEdge, Coverage::Ends> const& edges) {
       keys.insert(end);
     }
   }
-  StateGraph known{.keys = {keys.begin(), keys.end()}, .graph = Graph{keys.size()}};
+  StateGraph known{.keys = {keys.begin(), keys.end()}, .graph = TransitionGraph{keys.size()}};
   for (auto const& [edge, ends] : edges) {
     for (auto const& [end, count] : ends) {
       boost::add_edge(known.vertex(edge.from), known.vertex(end), known.graph);

@@ -11,7 +11,7 @@
 namespace holdfast::model {
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kCoverageVersion = 1;
 constexpr std::uint32_t kOutcomeLimit = 64;
 
 std::uint32_t read_below(JsonPlace const& place, std::uint32_t limit) {
@@ -51,7 +51,7 @@ std::uint32_t read_outcome(JsonPlace const& place) {
 }  // namespace
 
 std::string Coverage::print() const {
-  nlohmann::ordered_json json = {{"holdfast_coverage", kVersion}, {"programs", programs_}};
+  nlohmann::ordered_json json = {{"holdfast_coverage", kCoverageVersion}, {"programs", programs_}};
   auto& states = json["states"] = nlohmann::ordered_json::array();
   for (auto const& [state, trace] : witnesses_) {
     states.push_back({{"state", state},
@@ -75,8 +75,9 @@ Coverage Coverage::parse(std::string_view text, std::string const& origin) {
   nlohmann::json const document = parse_json(text, origin);
   JsonPlace const root{document, origin};
   root.expect_object({"holdfast_coverage", "programs", "states", "edges"}, {});
-  if (root.at("holdfast_coverage").number() != kVersion) {
-    root.at("holdfast_coverage").refuse("is another version than " + std::to_string(kVersion));
+  if (root.at("holdfast_coverage").number() != kCoverageVersion) {
+    root.at("holdfast_coverage")
+        .refuse("is another version than " + std::to_string(kCoverageVersion));
   }
   Coverage coverage;
   coverage.programs_ = read_count(root.at("programs"));

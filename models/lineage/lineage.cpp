@@ -10,10 +10,10 @@
 namespace holdfast::model {
 namespace {
 
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
+using HolderGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
 
 constexpr std::uint32_t kCache = 0;  // the vertex of the cache itself
-constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr std::uint32_t kNoVertex = UINT32_MAX;
 
 /// Numbers chunks, pages and slots as they are met.
 class Builder {
@@ -21,8 +21,8 @@ class Builder {
   Builder(Inspection const& inspection, std::uint32_t first)
       : inspection_{inspection}, next_{first}, of_plane_(inspection.plane_count()) {
     for (std::uint32_t plane = 0; plane < of_plane_.size(); ++plane) {
-      of_plane_[plane].pages.assign(inspection.plane(plane).pages, kNone);
-      of_plane_[plane].chunks.assign(inspection.chunk_limit(plane), kNone);
+      of_plane_[plane].pages.assign(inspection.plane(plane).pages, kNoVertex);
+      of_plane_[plane].chunks.assign(inspection.chunk_limit(plane), kNoVertex);
     }
   }
 
@@ -55,7 +55,7 @@ class Builder {
   }
   [[nodiscard]] std::uint32_t vertices() const { return next_; }
   [[nodiscard]] bool has_page(std::uint32_t plane, std::uint32_t page) const {
-    return of_plane_[plane].pages[page] != kNone;
+    return of_plane_[plane].pages[page] != kNoVertex;
   }
   /// Calls visit(vertex, plane, whether it is a chunk) for everything that is held.
   template <typename Visit>
@@ -64,7 +64,7 @@ class Builder {
       for (bool const is_chunk : {false, true}) {
         for (std::uint32_t const vertex :
              is_chunk ? of_plane_[plane].chunks : of_plane_[plane].pages) {
-          if (vertex != kNone) {
+          if (vertex != kNoVertex) {
             visit(vertex, plane, is_chunk);
           }
         }
@@ -83,12 +83,12 @@ class Builder {
       return;  // reserved
     }
     std::uint32_t& vertex = of_plane_[plane].pages[page];
-    vertex = vertex == kNone ? next_++ : vertex;
+    vertex = vertex == kNoVertex ? next_++ : vertex;
     add_edge(from, vertex);
   }
   void add_chunk(std::uint32_t plane, std::uint32_t chunk, std::uint32_t from) {
     std::uint32_t& vertex = of_plane_[plane].chunks[chunk];
-    bool const is_new = vertex == kNone;
+    bool const is_new = vertex == kNoVertex;
     vertex = is_new ? next_++ : vertex;
     std::uint32_t const own = vertex;
     add_edge(from, own);
@@ -156,9 +156,9 @@ Lineage::Lineage(Inspection const& inspection) : planes_{inspection.plane_count(
               " free, of " + std::to_string(inspection.chunk_limit(plane));
     }
   }
-  Graph const graph{
+  HolderGraph const graph{
       builder.edges().begin(), builder.edges().end(), std::size_t{builder.vertices()}};
-  dominators_.assign(builder.vertices(), kNone);
+  dominators_.assign(builder.vertices(), kNoVertex);
   boost::lengauer_tarjan_dominator_tree(
       graph,
       boost::vertex(kCache, graph),
@@ -176,7 +176,7 @@ std::vector<FreeCounts> Lineage::given_back_by(Holder holder) const {
   for (std::uint32_t vertex = first_piece_; vertex < dominators_.size(); ++vertex) {
     // A page may hang on a chunk that the holder dominates.
     std::uint32_t above = dominators_[vertex];
-    while (above != kNone && above >= first_piece_) {
+    while (above != kNoVertex && above >= first_piece_) {
       above = dominators_[above];
     }
     if (above == owner->vertex) {

@@ -108,6 +108,12 @@ using AnyOp = AllOps::Any;
       op);
 }
 
+/// Index of a kind of operation, as AnyOp::index() has it.
+template <typename Op>
+[[nodiscard]] constexpr std::uint32_t index_of() noexcept {
+  return static_cast<std::uint32_t>(AnyOp{std::in_place_type<Op>}.index());
+}
+
 /// Name of an operation's kind.
 [[nodiscard]] inline char const* name_of(AnyOp const& op) noexcept {
   return AllOps::kNames[op.index()];

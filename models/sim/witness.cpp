@@ -12,7 +12,7 @@
 namespace holdfast::model {
 namespace {
 
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
+using OrderGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
 constexpr std::uint32_t kNone = UINT32_MAX;
 
 /// Which vertices are reached from one.
@@ -36,7 +36,7 @@ std::vector<bool> reached_from(AnyGraph const& graph, std::uint32_t from) {
 struct OrderLog::Story {
   OrderLog const& log;
   SimWorld const& world;
-  Graph graph;
+  OrderGraph graph;
   std::uint32_t first = kNone;
   std::uint32_t second = kNone;
 

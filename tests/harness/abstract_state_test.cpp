@@ -14,6 +14,7 @@
 #include "fuzz/runner.hpp"
 #include "fuzz/targets/feedback.hpp"
 #include "models/geometry/geometry.hpp"
+#include "tests/support/ops_of.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -21,10 +22,7 @@ namespace {
 using model::AbstractState;
 using model::AnyOp;
 using model::Transition;
-
-std::vector<AnyOp> ops_of(std::string const& lines) {
-  return model::parse_trace("holdfast-trace 1\ngeometry tiny\ndevice host\n" + lines, "test").ops;
-}
+using test::ops_of;
 
 /// "from | operation outcome | to" of each transition.
 std::vector<std::string> transitions(std::string const& lines) {

@@ -8,17 +8,17 @@
 namespace holdfast::test {
 namespace {
 
-std::string const kGate =
+std::string const kSlowGate =
     "holdfast gate --seed 7 --budget 1s --corpus " HOLDFAST_SOURCE_DIR "/corpus";
 
 TEST_F(Program, GateRunsTheSeededBugs) {
-  Outcome const outcome = shell(kGate + " --only mutants --json");
+  Outcome const outcome = shell(kSlowGate + " --only mutants --json");
   ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
   EXPECT_GT(Json::parse(outcome.out).at("cases").get<int>(), 80);
 }
 
 TEST_F(Program, GateAsksForEveryPoint) {
-  Outcome const outcome = shell(kGate + " --only sometimes --json");
+  Outcome const outcome = shell(kSlowGate + " --only sometimes --json");
   ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
   std::size_t const points =
       Json::parse(shell("holdfast list sometimes --json").out).at("sometimes").size();

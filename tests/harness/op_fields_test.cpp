@@ -12,15 +12,13 @@
 #include "fuzz/dependencies.hpp"
 #include "fuzz/runner.hpp"
 #include "models/trace.hpp"
+#include "tests/support/ops_of.hpp"
 
 namespace holdfast::fuzz {
 namespace {
 
 using model::AnyOp;
-
-std::vector<AnyOp> ops_of(std::string const& lines) {
-  return model::parse_trace("holdfast-trace 1\ngeometry tiny\ndevice host\n" + lines, "test").ops;
-}
+using test::ops_of;
 
 std::string text_of(std::vector<AnyOp> const& ops) {
   std::string text;

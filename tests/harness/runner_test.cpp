@@ -14,6 +14,7 @@
 #include "fuzz/run.hpp"
 #include "models/geometry/geometry.hpp"
 #include "tests/support/effort.hpp"
+#include "tests/support/geometries.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -21,6 +22,7 @@ namespace {
 using model::AllOps;
 using model::AnyOp;
 using model::Observation;
+using test::all_geometries;
 
 /// How often each kind of operation came, and how often it succeeded.
 struct Tally {
@@ -54,14 +56,6 @@ Tally tally_of(std::string const& geometry, std::uint64_t operations) {
     EXPECT_FALSE(runner.run_seed(program_seed(1, index)).failure) << "program " << index;
   }
   return tally;
-}
-
-std::vector<model::Geometry> all_geometries() {
-  std::vector<model::Geometry> geometries;
-  for (std::string const& name : model::default_geometry_names()) {
-    geometries.push_back(model::load_geometry(name));
-  }
-  return geometries;
 }
 
 TEST(Runner, ASeedIsAProgram) {

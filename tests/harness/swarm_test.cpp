@@ -12,19 +12,13 @@
 
 #include "fuzz/run.hpp"
 #include "models/trace.hpp"
+#include "tests/support/geometries.hpp"
 
 namespace holdfast::fuzz {
 namespace {
 
 using model::Geometry;
-
-std::vector<Geometry> all_geometries() {
-  std::vector<Geometry> geometries;
-  for (std::string const& name : model::default_geometry_names()) {
-    geometries.push_back(model::load_geometry(name));
-  }
-  return geometries;
-}
+using test::all_geometries;
 
 TEST(Swarm, FlavorsTakeTurnsAndEveryGeometryHasItsOwn) {
   std::vector<Geometry> const geometries = all_geometries();

@@ -17,7 +17,7 @@
 namespace holdfast::test {
 namespace {
 
-constexpr std::uint32_t kLongest = 11;
+constexpr std::uint32_t kLongestRestored = 11;
 
 /// The rule of a layout: may a sequence start at `q` of an entry of `p` rows?
 using Rule = bool (*)(std::uint32_t p, std::uint32_t q);
@@ -87,7 +87,7 @@ void expect_entry_pages(Cache const& cache, Sequence const& sequence, EntryId en
 TEST(RestoreRule, EveryEntryAndPromptOnEveryClass) {
   for (RuleCase const& one : rule_cases()) {
     SCOPED_TRACE(one.name);
-    for (std::uint32_t p = 1; p <= kLongest; ++p) {
+    for (std::uint32_t p = 1; p <= kLongestRestored; ++p) {
       EntryBench bench{one.layout};
       History const tokens = make_tokens(p, 1);
       EntryId const entry = bench.entry_of(tokens);
@@ -128,7 +128,7 @@ TEST(RestoreRule, EveryEntryAndPromptOnEveryClass) {
 TEST(RestoreRule, ARestoredSequenceGoesOnByItself) {
   for (RuleCase const& one : rule_cases()) {
     SCOPED_TRACE(one.name);
-    for (std::uint32_t p = 1; p <= kLongest && !testing::Test::HasFailure(); ++p) {
+    for (std::uint32_t p = 1; p <= kLongestRestored && !testing::Test::HasFailure(); ++p) {
       EntryBench bench{one.layout};
       History const tokens = make_tokens(p, 1);
       EntryId const entry = bench.entry_of(tokens);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations as a trace has them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/trace.hpp"
+
+namespace holdfast::test {
+
+/// Operations on the geometry `tiny`, a line each.
+inline std::vector<model::AnyOp> ops_of(std::string const& lines) {
+  return model::parse_trace("holdfast-trace 1\ngeometry tiny\ndevice host\n" + lines, "test").ops;
+}
+
+}  // namespace holdfast::test
