@@ -40,7 +40,8 @@ class Campaign : public Program {
 
 // Until the first unit lies in the corpus, and a worker is at work.
 constexpr char const* kUntilUnits =
-    "while [ -z \"$(ls c/corpus/swarm 2>/dev/null)\" ]; do sleep 0.05; done\n";
+    "while kill -0 $campaign 2>/dev/null && [ -z \"$(ls c/corpus/swarm 2>/dev/null)\" ]; do sleep "
+    "0.05; done\n";
 
 TEST_F(Campaign, HoldsAndReports) {
   Outcome const outcome = shell(kFuzz + std::string{"--for 2s --workers 2 --dir c --json"});
@@ -84,13 +85,13 @@ TEST_F(Campaign, ABugThatFailsOnMostInputsIsOneBucket) {
 
 TEST_F(Campaign, KilledAndResumedLosesNothing) {
   // The supervisor first, so that nobody can tidy up; its workers die with it.
-  Outcome const killed =
-      during("--for 20s --workers 2 --dir c --mutant view_not_counted",
-             kUntilUnits +
-                 std::string{"while [ -z \"$(ls c/findings 2>/dev/null)\" ]; do sleep 0.05; done\n"
-                             "children=$(workers)\nkill -9 $campaign\nsleep 0.2\n"
-                             "for child in $children; do kill -9 $child 2>/dev/null; done\n"
-                             "wait $campaign; echo code $?"});
+  Outcome const killed = during(
+      "--for 20s --workers 2 --dir c --mutant view_not_counted",
+      kUntilUnits + std::string{"while kill -0 $campaign 2>/dev/null && [ -z \"$(ls c/findings "
+                                "2>/dev/null)\" ]; do sleep 0.05; done\n"
+                                "children=$(workers)\nkill -9 $campaign\nsleep 0.2\n"
+                                "for child in $children; do kill -9 $child 2>/dev/null; done\n"
+                                "wait $campaign; echo code $?"});
   ASSERT_NE(killed.out.find("code 137"), std::string::npos) << killed.out << killed.err;
   std::set<std::string> const units = files_below("c/corpus");
   std::set<std::string> const findings = files_below("c/findings");

@@ -9,11 +9,14 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "fuzz/codec.hpp"
+#include "fuzz/files.hpp"
 #include "fuzz/generator.hpp"
 #include "fuzz/minimize_search.hpp"
 #include "fuzz/mutants.hpp"
@@ -31,9 +34,9 @@ constexpr std::size_t kLength = 300;
 
 constexpr std::size_t kSample = 30;
 
-/// A program whose last operation, about the 300th, is the first that fails, or that fails at its
+/// A program whose last operation, about the `length`th, is the first that fails, or that fails at its
 /// end: each operation that fails too early is left out, and another one drawn.
-std::vector<AnyOp> grow_failure(Geometry const& geometry, std::uint64_t seed) {
+std::vector<AnyOp> grow_failure(Geometry const& geometry, std::uint64_t seed, std::size_t length) {
   Runner runner{geometry, {.deep_every = 1}};
   Generator const generator{geometry.mix};
   model::Source source{seed};
@@ -43,7 +46,7 @@ std::vector<AnyOp> grow_failure(Geometry const& geometry, std::uint64_t seed) {
   for (std::uint32_t run = 0; run < kMostRuns; ++run) {
     std::size_t at = 0;
     ProgramResult const result = runner.run([&](AnyOp& op) {
-      if (at == 2 * kLength) {
+      if (at == 2 * length) {
         return false;
       }
       op = at < prefix.size() ? prefix[at] : generator.next(source, runner.model(), last);
@@ -54,7 +57,7 @@ std::vector<AnyOp> grow_failure(Geometry const& geometry, std::uint64_t seed) {
       return {};
     }
     prefix = runner.ops();
-    if (result.failure->at_end || prefix.size() >= kLength) {
+    if (result.failure->at_end || prefix.size() >= length) {
       return prefix;
     }
     prefix.pop_back();
@@ -69,7 +72,7 @@ struct Grown {
 };
 
 /// Failures of `count` different mutants, spread over the table.
-std::vector<Grown> grow_failures(std::size_t count) {
+std::vector<Grown> grow_failures(std::size_t count, std::size_t length) {
   std::vector<Grown> grown;
   std::vector<std::string> const names = model::default_geometry_names();
   auto const mutants = all_mutants();
@@ -79,7 +82,7 @@ std::vector<Grown> grow_failures(std::size_t count) {
     EXPECT_TRUE(select_mutant(info.name));
     for (std::size_t at = 0; at < 2 * names.size(); ++at) {
       Geometry const geometry = model::load_geometry(names[(i + at) % names.size()]);
-      std::vector<AnyOp> ops = grow_failure(geometry, at);
+      std::vector<AnyOp> ops = grow_failure(geometry, at, length);
       if (!ops.empty()) {
         grown.push_back({info.name, geometry, std::move(ops)});
         break;
@@ -90,6 +93,18 @@ std::vector<Grown> grow_failures(std::size_t count) {
   return grown;
 }
 
+/// For tools/minimizers: inputs of a fuzz target, each named for the bug that it fails of.
+void write_failures(std::string const& folder) {
+  constexpr std::size_t kCount = 5;
+  constexpr std::size_t kInputLength = 250;  // below kProgramOpLimit
+  for (Grown const& one : grow_failures(kCount, kInputLength)) {
+    std::vector<std::uint8_t> const bytes =
+        encode_program({.geometry = model::geometry_reference(one.geometry), .ops = one.ops});
+    write_whole(folder + "/" + one.mutant,
+                {reinterpret_cast<char const*>(bytes.data()), bytes.size()});
+  }
+}
+
 class Minimizer : public testing::Test {
  protected:
   void TearDown() override { select_mutant("none"); }
@@ -97,7 +112,7 @@ class Minimizer : public testing::Test {
 
 TEST_F(Minimizer, MakesFailuresOfManyMutantsSmall) {
   ASSERT_NE(all_mutants().size() % 7, 0U);
-  std::vector<Grown> const grown = grow_failures(kSample);
+  std::vector<Grown> const grown = grow_failures(kSample, kLength);
   ASSERT_EQ(grown.size(), kSample);
   std::vector<std::size_t> sizes;
   for (Grown const& one : grown) {
@@ -137,6 +152,9 @@ TEST_F(Minimizer, MakesFailuresOfManyMutantsSmall) {
   }
   std::sort(sizes.begin(), sizes.end());
   EXPECT_LE(sizes[sizes.size() / 2], 12U);
+  if (char const* const folder = std::getenv("HOLDFAST_FAILURES")) {
+    write_failures(folder);
+  }
 }
 
 std::vector<AnyOp> random_program(std::string const& geometry, std::uint64_t seed) {
