@@ -36,7 +36,9 @@ constexpr std::size_t kSample = 30;
 
 /// A program whose last operation, about the `length`th, is the first that fails, or that fails at its
 /// end: each operation that fails too early is left out, and another one drawn.
-std::vector<AnyOp> grow_failure(Geometry const& geometry, std::uint64_t seed, std::size_t length) {
+std::vector<AnyOp> grow_failure(Geometry const& geometry,
+                                std::uint64_t seed,
+                                std::size_t length = kLength) {
   Runner runner{geometry, {.deep_every = 1}};
   Generator const generator{geometry.mix};
   model::Source source{seed};
@@ -72,7 +74,7 @@ struct Grown {
 };
 
 /// Failures of `count` different mutants, spread over the table.
-std::vector<Grown> grow_failures(std::size_t count, std::size_t length) {
+std::vector<Grown> grow_failures(std::size_t count, std::size_t length = kLength) {
   std::vector<Grown> grown;
   std::vector<std::string> const names = model::default_geometry_names();
   auto const mutants = all_mutants();
