@@ -22,6 +22,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Words that libFuzzer has in it. In two parts, since this file may be part of a target that it does
+/// not drive.
+std::string engine_words() {
+  std::string words{"stat::number"};
+  words += "_of_executed_units";
+  return words;
+}
+
 // libFuzzer's exit codes.
 constexpr int kTimedOut = 70;
 constexpr int kOutOfMemory = 71;
@@ -111,7 +119,7 @@ std::vector<std::string> merge_words(std::string const& program,
 }
 
 FuzzEnd read_end(Job const& job, int status, std::string const& log) {
-  FuzzEnd end{.executed = number_after(log, "stat::number_of_executed_units:"),
+  FuzzEnd end{.executed = number_after(log, engine_words() + ":"),
               .features = number_after(log, " ft: ")};
   int const code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   if (code == 0 || code == kInterrupted) {
@@ -134,17 +142,17 @@ FuzzEnd read_end(Job const& job, int status, std::string const& log) {
 
 bool is_driven(fs::path const& program) {
   // The engine's own words are in the file, which is large where sanitizers are.
-  constexpr std::string_view kWords = "stat::number_of_executed_units";
+  std::string const words = engine_words();
   constexpr std::size_t kBlock = std::size_t{1} << 20U;
   std::ifstream file{program, std::ios::binary};
   std::string block(kBlock, '\0');
   std::string window;
   while (file.read(block.data(), kBlock) || file.gcount() != 0) {
     window.append(block, 0, static_cast<std::size_t>(file.gcount()));
-    if (window.find(kWords) != std::string::npos) {
+    if (window.find(words) != std::string::npos) {
       return true;
     }
-    window.erase(0, window.size() - std::min(window.size(), kWords.size()));
+    window.erase(0, window.size() - std::min(window.size(), words.size()));
   }
   return false;
 }

@@ -87,6 +87,9 @@ TEST_F(FuzzTargets, SearchForMutantsBesideTheTool) {
       shell("cp '" HOLDFAST_BIN_DIR "/holdfast' '" HOLDFAST_BIN_DIR "/holdfast-mutants' .").code,
       0);
   expect_refusal(3, search, "fuzz_interleave-mutants: the target is not built with libFuzzer");
+  // Nor is the one that only runs inputs again, whatever of the campaign is linked into it.
+  ASSERT_EQ(shell("cp '" HOLDFAST_TARGET_DIR "/fuzz_interleave-mutants' .").code, 0);
+  expect_refusal(3, search, "fuzz_interleave-mutants: the target is not built with libFuzzer");
   // In the place of libFuzzer, which only clang has: the same target over seeds.
   ASSERT_EQ(target("fuzz_interleave --make-seeds=seeds --count=60").code, 0);
   write("fuzz_interleave-mutants",
