@@ -163,7 +163,8 @@ std::string sanitizer_id(std::string_view log) {
   };
   constexpr Known kKnown[] = {{"ERROR: AddressSanitizer: ", "ASAN "},
                               {"ERROR: LeakSanitizer: ", "LSAN "},
-                              {"WARNING: ThreadSanitizer: ", "TSAN "}};
+                              {"WARNING: ThreadSanitizer: ", "TSAN "},
+                              {"ERROR: ThreadSanitizer: ", "TSAN "}};  // a deadly signal
   for (Known const& known : kKnown) {
     if (std::size_t const at = log.find(known.mark); at != std::string_view::npos) {
       std::string_view const rest = log.substr(at + known.mark.size());

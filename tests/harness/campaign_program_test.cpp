@@ -8,12 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/effort.hpp"
 #include "tests/support/program.hpp"
 
 namespace holdfast::test {
 namespace {
 
 constexpr char const* kFuzz = "holdfast fuzz --seed 1 --targets swarm ";
+
+std::string for_about(int seconds) {
+  return "--for " + std::to_string(test::patience(seconds)) + "s ";
+}
 
 class Campaign : public Program {
  protected:
@@ -116,8 +121,7 @@ TEST_F(Campaign, KilledAndResumedLosesNothing) {
 }
 
 TEST_F(Campaign, WhatWasHandedOverIsNotForgotten) {
-  ASSERT_EQ(
-      shell(kFuzz + std::string{"--for 1s --workers 1 --dir c --mutant birth_not_zeroed"}).code, 1);
+  ASSERT_EQ(shell(kFuzz + for_about(1) + "--workers 1 --dir c --mutant birth_not_zeroed").code, 1);
   // As if the supervisor had been killed before it read the spool.
   fs::path const bucket = *fs::directory_iterator{path("c/findings")};
   Json finding = Json::parse(content_of(bucket / "finding.json"));
@@ -214,15 +218,15 @@ TEST_F(Campaign, RunsNewUnitsAgainWithSanitizers) {
         "echo '==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x1'\n"
         "echo '    #0 0x1 in holdfast::internal::f() /a.cpp:1:2'\nexit 1\n");
   write("outdated", "#!/bin/sh\necho 'holdfast: unknown geometry'\nexit 2\n");
-  Outcome const found = shell("chmod +x sanitized outdated; " + std::string{kFuzz} +
-                              "--for 3s --workers 1 --dir a --sanitized ./sanitized --json");
+  Outcome const found = shell("chmod +x sanitized outdated; " + std::string{kFuzz} + for_about(3) +
+                              "--workers 1 --dir a --sanitized ./sanitized --json");
   ASSERT_EQ(found.code, 1) << found.out << found.err;
   Json const json = Json::parse(found.out);
   ASSERT_EQ(json.at("findings").size(), 1U) << json.at("findings").dump(2);
   EXPECT_EQ(json.at("findings").at(0).at("id"), "ASAN heap-use-after-free");
   EXPECT_EQ(json.at("findings").at(0).at("frames").at(0), "holdfast::internal::f");
   expect_refusal(3,
-                 kFuzz + std::string{"--for 3s --workers 1 --dir b --sanitized ./outdated"},
+                 kFuzz + for_about(3) + "--workers 1 --dir b --sanitized ./outdated",
                  "the build with sanitizers: unknown geometry");
   expect_refusal(3, "holdfast fuzz --sanitized nothing", "nothing: is not there");
 }
