@@ -157,7 +157,8 @@ TEST_F(Campaign, ACrashAndATimeOutAreFindingsAndAMemoryKillIsNone) {
   fs::remove_all(path("c"));
 
   Outcome const stopped =
-      during("--for 4s --workers 1 --timeout 1s --dir c --json",
+      during(for_about(4) + "--workers 1 --timeout " + std::to_string(test::patience(1)) +
+                 "s --dir c --json",
              kUntilUnits + std::string{"kill -STOP $(workers)\nwait $campaign"});
   EXPECT_EQ(stopped.code, 1) << stopped.err;
   ASSERT_EQ(report("c").at("findings").size(), 1U);
@@ -167,7 +168,7 @@ TEST_F(Campaign, ACrashAndATimeOutAreFindingsAndAMemoryKillIsNone) {
 
 TEST_F(Campaign, FixedFailuresAreSaidToBeFixed) {
   std::string const mutant = " --mutant birth_not_zeroed";
-  ASSERT_EQ(shell(kFuzz + ("--for 1s --workers 1 --dir c" + mutant)).code, 1);
+  ASSERT_EQ(shell(kFuzz + (for_about(1) + "--workers 1 --dir c" + mutant)).code, 1);
   std::string text = content_of(path("c/state.json"));
   text.replace(text.find("birth_not_zeroed"), std::string{"birth_not_zeroed"}.size(), "");
   write("c/state.json", text);

@@ -6,18 +6,6 @@
 
 namespace holdfast::test {
 
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kWatchesThreads = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-inline constexpr bool kWatchesThreads = true;
-#else
-inline constexpr bool kWatchesThreads = false;
-#endif
-#else
-inline constexpr bool kWatchesThreads = false;
-#endif
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kIsSanitized = true;
 #elif defined(__has_feature)
@@ -37,7 +25,7 @@ constexpr std::uint64_t effort(std::uint64_t full) {
 
 /// Seconds in which a campaign must have got somewhere.
 constexpr int patience(int seconds) {
-  return kWatchesThreads ? 5 * seconds : seconds;
+  return kIsSanitized ? 5 * seconds : seconds;
 }
 
 }  // namespace holdfast::test
