@@ -24,6 +24,35 @@ void visit_fields(AnyOp& op, Visitor& visitor) {
   std::visit([&](auto& known) { known.fields(visitor); }, op);
 }
 
+/// Mixes all fields into one number.
+struct FieldDigest {
+  std::uint64_t value;
+
+  void add(std::uint64_t number) noexcept { value = model::mix(value, number); }
+  template <typename T>
+  void operator()(char const* name, T& field, T const& /*fallback*/) {
+    (*this)(name, field);
+  }
+  template <typename T>
+  void operator()(char const* /*name*/, T& field) {
+    if constexpr (requires { field.value; }) {
+      add(field.value);
+    } else {
+      add(static_cast<std::uint64_t>(field));
+    }
+  }
+  void operator()(char const* /*name*/, StepParts& items) {
+    for (StepPart const& item : items) {
+      add(static_cast<std::uint64_t>(item.deed));
+      if (item.deed != StepDeed::kPad) {
+        add(item.sequence.value);
+        add((std::uint64_t{item.rows} << 32U) | item.keep);
+        add((std::uint64_t{item.token} << 32U) | static_cast<std::uint32_t>(item.mode));
+      }
+    }
+  }
+};
+
 /// Calls `on_name(kind, value)` for each name; `value` may be changed.
 template <typename OnName>
 struct NameVisitor {
@@ -232,6 +261,12 @@ constexpr auto kMakers =
     make_plain_ops(std::make_integer_sequence<std::uint32_t, model::AllOps::kCount>{});
 
 }  // namespace
+
+std::uint64_t digest_of(AnyOp const& op) {
+  FieldDigest digest{op.index()};
+  std::visit([&](auto known) { known.fields(digest); }, op);
+  return digest.value;
+}
 
 AnyOp plain_op(std::uint32_t kind) {
   return kMakers[kind]();

@@ -15,6 +15,9 @@ namespace holdfast::fuzz {
 /// An operation of the kind at this place in the list of operations, with its fields at their defaults.
 [[nodiscard]] model::AnyOp plain_op(std::uint32_t kind);
 
+/// A number that says which operation it is and what its fields are.
+[[nodiscard]] std::uint64_t digest_of(model::AnyOp const& op);
+
 /// Of what a name is.
 enum class NameKind : std::uint8_t { kSequence, kSnapshot, kEntry };
 

@@ -2,12 +2,11 @@
 // The driver's loop.
 #include "fuzz/runner.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <mutex>
 
 #include "fuzz/contract.hpp"
+#include "fuzz/op_fields.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -197,6 +196,7 @@ void Runner::bind_planes() {
   for (std::uint32_t index = 0; index < planes_.size(); ++index) {
     invariant::PlaneBinding& plane = planes_[index];
     plane.info = inspection.plane(index);
+    plane.arena_bytes = plane.info.page_bytes * plane.info.pages;
     plane.bases.resize(inspection.ranks());
     for (std::uint32_t rank = 0; rank < plane.bases.size(); ++rank) {
       plane.bases[rank] = inspection.base(index, rank);
@@ -247,16 +247,15 @@ void Runner::note_before(Check const& check, Subject& subject) const {
   if (!before.live) {
     return;
   }
+  check.inspection.plane_states(holder, before.planes);
   for (invariant::PlaneBinding const& plane : planes_) {
-    PlaneState const& state = before.planes[plane.index] =
-        check.inspection.state(holder, plane.index);
+    PlaneState const& state = before.planes[plane.index];
     auto& pages = before.pages[plane.index];
     pages.clear();
     if (plane.info.page_rows != 0 && state.pages != 0) {
       std::uint32_t const first = plane.info.ring_rows != 0 ? 0 : state.pages - 1;
-      for (std::uint32_t entry = first; entry < state.pages; ++entry) {
-        pages.push_back(check.inspection.page(holder, plane.index, entry));
-      }
+      pages.resize(state.pages - first);
+      check.inspection.pages(holder, plane.index, first, pages);
     }
   }
 }
@@ -265,7 +264,7 @@ void Runner::note_before(Check const& check, Subject& subject) const {
 bool Runner::find_entry(Check const& check,
                         Holder holder,
                         Subject const& subject,
-                        invariant::Place& place) const {
+                        invariant::Place& place) {
   PlaneInfo const& info = place.plane->info;
   std::uint32_t const plane = place.plane->index;
   bool const has_slot = info.page_rows == 0;
@@ -274,17 +273,18 @@ bool Runner::find_entry(Check const& check,
   std::uint32_t const before = place.plane->is_draft()
                                    ? subject.before.planes[plane].length
                                    : place.plane->units(subject.before.sequence.position);
-  std::uint32_t entry = from_start ? 0 : before / info.page_rows;
-  while (entry < count && check.inspection.page(holder, plane, entry) != place.page) {
-    ++entry;
-  }
-  if (entry == count) {
+  std::uint32_t const first = from_start ? 0 : before / info.page_rows;
+  pages_.resize(count - std::min(first, count));
+  check.inspection.pages(holder, plane, first, pages_);
+  auto const found = std::find(pages_.begin(), pages_.end(), place.page);
+  if (found == pages_.end()) {
     auto const open = check.inspection.open_pages(holder.index, plane);
     bool const is_open = std::find(open.begin(), open.end(), place.page) != open.end();
     place.open = has_slot && is_open && check.inspection.page_references(plane, place.page) == 1;
     return is_open;
   }
-  place.entry = entry;
+  std::uint32_t const entry = place.entry =
+      first + static_cast<std::uint32_t>(found - pages_.begin());
   place.alone = check.inspection.page_references(plane, place.page) == 1 &&
                 (info.chunk_pages == 0 ||
                  check.inspection.chunk_references(
@@ -299,16 +299,17 @@ void Runner::note_now(Check const& check) {
     if (!model_.sequence(subject.name).live && system_->id(subject.name).index == 0) {
       continue;
     }
-    Holder const holder = check.holder(subject.name);
-    for (invariant::PlaneBinding const& plane : planes_) {
-      subject.now[plane.index] = check.inspection.state(holder, plane.index);
-    }
+    check.inspection.plane_states(check.holder(subject.name), subject.now);
   }
 }
 
 /// The subject that wrote the place: who is the page's writer, or at least has it in its table;
 /// else the last.
-std::uint32_t Runner::owner_of(Check const& check, invariant::Place& place) const {
+std::uint32_t Runner::owner_of(Check const& check, invariant::Place& place) {
+  if (subject_count_ == 1) {
+    find_entry(check, check.holder(subjects_[0].name), subjects_[0], place);
+    return 0;
+  }
   std::uint32_t owner = subject_count_ - 1;
   invariant::Place found = place;
   bool has_owner = false;
@@ -402,9 +403,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   end_work(check);
   points_.after(op, check.got);
 
-  text_.clear();
-  model::print_op(op, text_);
-  result.digest = model::mix(result.digest, XXH3_64bits(text_.data(), text_.size()));
+  result.digest = model::mix(result.digest, digest_of(op));
   result.digest = model::mix(
       result.digest,
       check.got.ok ? check.got.value : 0x100000000U + static_cast<std::uint32_t>(check.got.code));
@@ -559,17 +558,15 @@ void Runner::evaluate(Check const& check, bool cheap, bool deep, ProgramResult& 
     world_->set_peeking(true);
   }
   for (std::uint32_t i = 0; i < invariants.size(); ++i) {
-    std::uint64_t evaluated = 0;
-    if (cheap && invariants[i]->cheap != nullptr) {
-      invariants[i]->cheap(check, own);
-      ++evaluated;
+    invariant::Invariant const& judge = *invariants[i];
+    if (cheap && judge.cheap != nullptr) {
+      judge.cheap(check, own);
+      ++result.counts.by_invariant[i];
     }
-    if (deep && invariants[i]->deep != nullptr && own.is_clean()) {
-      invariants[i]->deep(check, own);
-      ++evaluated;
+    if (deep && judge.deep != nullptr && own.is_clean()) {
+      judge.deep(check, own);
+      ++result.counts.by_invariant[i];
     }
-    result.counts.checks += evaluated;
-    result.counts.by_invariant[i] += evaluated;
     if (!own.is_clean()) {
       for (invariant::Violation const& violation : own.violations()) {
         report_.add(violation);

@@ -66,10 +66,11 @@ struct Failure {
 struct Counts {
   std::uint64_t programs = 0;
   std::uint64_t operations = 0;
-  std::uint64_t rows = 0;    ///< written by appends, rounds and rewrites that were not refused
-  std::uint64_t checks = 0;  ///< evaluations of invariants
-  std::array<std::uint64_t, kInvariantLimit> by_invariant{};
+  std::uint64_t rows = 0;  ///< written by appends, rounds and rewrites that were not refused
+  std::array<std::uint64_t, kInvariantLimit> by_invariant{};  ///< evaluations of each
 
+  /// Evaluations of all invariants.
+  [[nodiscard]] std::uint64_t checks() const noexcept;
   void add(Counts const& other) noexcept;
 };
 
@@ -142,8 +143,8 @@ class Runner {
   bool find_entry(invariant::Check const& check,
                   Holder holder,
                   Subject const& subject,
-                  invariant::Place& place) const;
-  std::uint32_t owner_of(invariant::Check const& check, invariant::Place& place) const;
+                  invariant::Place& place);
+  std::uint32_t owner_of(invariant::Check const& check, invariant::Place& place);
   void poison_free(invariant::Check const& check);
   [[nodiscard]] bool is_settled() const noexcept;
   void settle();
@@ -197,10 +198,10 @@ class Runner {
   TransitionWatch transitions_;
   PointWatch points_;
   std::vector<invariant::Place> places_;
+  std::vector<std::uint32_t> pages_;  // of the table that a place is looked for in
   invariant::Report report_;
   std::vector<model::AnyOp> ops_;
   std::vector<float> bytes_;
-  std::string text_;
 };
 
 }  // namespace holdfast::fuzz

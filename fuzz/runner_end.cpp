@@ -3,6 +3,8 @@
 // back, and what it adds up to; and that of a sequence which leaves its step.
 #include <xxhash.h>
 
+#include <numeric>
+
 #include "fuzz/runner.hpp"
 
 namespace holdfast::fuzz {
@@ -14,11 +16,14 @@ std::string text_of(model::Observation const& answer) {
   return answer.ok ? "ok(" + std::to_string(answer.value) + ")" : name_of(answer.code);
 }
 
+std::uint64_t Counts::checks() const noexcept {
+  return std::accumulate(by_invariant.begin(), by_invariant.end(), std::uint64_t{0});
+}
+
 void Counts::add(Counts const& other) noexcept {
   programs += other.programs;
   operations += other.operations;
   rows += other.rows;
-  checks += other.checks;
   for (std::uint32_t i = 0; i < kInvariantLimit; ++i) {
     by_invariant[i] += other.by_invariant[i];
   }

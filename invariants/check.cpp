@@ -313,44 +313,55 @@ void add_place(std::span<PlaneBinding const> planes,
                std::vector<Place>& places) {
   PlaneBinding const* plane = nullptr;
   std::byte const* arena = nullptr;
-  for (PlaneBinding const& candidate : planes) {
-    std::uint64_t const bytes = candidate.info.page_bytes * candidate.info.pages;
+  auto const look_in = [&](PlaneBinding const& candidate) {
     for (std::byte const* const base : candidate.bases) {
-      if (range.base >= base && range.base < base + bytes) {
+      if (range.base >= base && range.base < base + candidate.arena_bytes) {
         plane = &candidate;
         arena = base;
       }
     }
+  };
+  if (!places.empty()) {
+    look_in(*places.back().plane);  // ranges of one plane come one after the other
+  }
+  for (std::size_t i = 0; i < planes.size() && plane == nullptr; ++i) {
+    look_in(planes[i]);
   }
   if (plane == nullptr) {
     return;
   }
   PlaneInfo const& info = plane->info;
   auto const offset = static_cast<std::uint64_t>(range.base - arena);
-  Place place{.plane = plane, .page = static_cast<std::uint32_t>(offset / info.page_bytes)};
+  auto const page = static_cast<std::uint32_t>(offset / info.page_bytes);
+  std::uint32_t first_row = 0;
+  std::uint32_t last_row = 0;
   if (info.page_rows != 0) {
     // A page is far below 4 GiB, and divisions of 64 bits are slow.
-    auto const in_page = static_cast<std::uint32_t>(offset - place.page * info.page_bytes);
+    auto const in_page = static_cast<std::uint32_t>(offset - page * info.page_bytes);
     auto const row_bytes = static_cast<std::uint32_t>(info.row_bytes);
     auto const bytes = static_cast<std::uint32_t>(range.bytes);
     std::uint32_t const in_strip = in_page % (row_bytes * info.page_rows);
-    place.first_row = in_strip / row_bytes;
-    place.last_row = (in_strip + bytes + row_bytes - 1) / row_bytes;
+    first_row = in_strip / row_bytes;
+    last_row = (in_strip + bytes + row_bytes - 1) / row_bytes;
   }
   // Only ranges that touch become one, since a ring's page is written around its live rows; the
   // last few places are where a layer's next range belongs.
   constexpr std::size_t kLookBack = 16;
   std::size_t const oldest = places.size() - std::min(places.size(), kLookBack);
   for (std::size_t i = places.size(); i-- > oldest;) {
-    bool const touches =
-        place.first_row <= places[i].last_row && places[i].first_row <= place.last_row;
-    if (places[i].plane == plane && places[i].page == place.page && touches) {
-      places[i].first_row = std::min(places[i].first_row, place.first_row);
-      places[i].last_row = std::max(places[i].last_row, place.last_row);
+    Place& place = places[i];
+    if (place.page == page && place.plane == plane && first_row <= place.last_row &&
+        place.first_row <= last_row) {
+      place.first_row = std::min(place.first_row, first_row);
+      place.last_row = std::max(place.last_row, last_row);
       return;
     }
   }
-  places.push_back(place);
+  Place& place = places.emplace_back();
+  place.plane = plane;
+  place.page = page;
+  place.first_row = first_row;
+  place.last_row = last_row;
 }
 
 }  // namespace holdfast::invariant

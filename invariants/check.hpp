@@ -51,6 +51,7 @@ struct Violation {
 struct PlaneBinding {
   PlaneInfo info;
   std::uint32_t index = 0;                           // in the inspection
+  std::uint64_t arena_bytes = 0;                     // on one rank
   std::vector<std::byte const*> bases;               // of the arena, by rank
   std::vector<std::uint32_t> model_planes;           // by layer index; empty for recurrent planes
   model::ReferencePlane const* reference = nullptr;  // nullptr for recurrent planes

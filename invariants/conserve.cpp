@@ -36,6 +36,7 @@ void check_idle(Check const& check, Report& report) {
 struct Counts {
   std::vector<std::uint32_t> pages;
   std::vector<std::uint32_t> chunks;
+  std::vector<std::uint32_t> table;  // of one holder
 };
 
 void count_holder(Check const& check, PlaneBinding const& plane, Holder holder, Counts& counts) {
@@ -45,8 +46,10 @@ void count_holder(Check const& check, PlaneBinding const& plane, Holder holder, 
       ++counts.pages[state.slot];
     }
   } else if (plane.info.ring_rows != 0) {
-    for (std::uint32_t entry = 0; entry < state.pages; ++entry) {
-      ++counts.pages[check.inspection.page(holder, plane.index, entry)];
+    counts.table.resize(state.pages);
+    check.inspection.pages(holder, plane.index, 0, counts.table);
+    for (std::uint32_t const page : counts.table) {
+      ++counts.pages[page];
     }
   } else {
     for (std::uint32_t entry = 0; entry < state.chunks; ++entry) {
@@ -56,11 +59,8 @@ void count_holder(Check const& check, PlaneBinding const& plane, Holder holder, 
 }
 
 /// Every holder of a chunk uses every page in it.
-void check_chunks(Check const& check,
-                  Report& report,
-                  PlaneBinding const& plane,
-                  Holder holder,
-                  std::string const& name) {
+void check_chunks(
+    Check const& check, Report& report, PlaneBinding const& plane, Holder holder, Label name) {
   PlaneState const state = check.inspection.state(holder, plane.index);
   std::uint32_t in_chunks = 0;
   for (std::uint32_t entry = 0; entry < state.chunks; ++entry) {
@@ -72,7 +72,7 @@ void check_chunks(Check const& check,
     add(check,
         report,
         plane,
-        name + " uses " + std::to_string(state.pages) + " pages of chunks that hold " +
+        name.text() + " uses " + std::to_string(state.pages) + " pages of chunks that hold " +
             std::to_string(in_chunks));
   }
 }
@@ -87,13 +87,13 @@ void recount(Check const& check, Report& report, PlaneBinding const& plane) {
       ++counts.pages[page];
     }
     if (report.is_clean()) {
-      check_chunks(check, report, plane, holder, name_of(name));
+      check_chunks(check, report, plane, holder, label(name));
     }
   });
   for_each_held(check, [&](Label name, Holder holder, model::History const&) {
     count_holder(check, plane, holder, counts);
     if (report.is_clean()) {
-      check_chunks(check, report, plane, holder, name.text());
+      check_chunks(check, report, plane, holder, name);
     }
   });
   std::uint32_t live_chunks = 0;
@@ -149,7 +149,7 @@ void cheap(Check const& check, Report& report) {
   if (check.touched && std::holds_alternative<model::RestoreOp>(*check.op)) {
     for (PlaneBinding const& plane : check.planes) {
       if (report.is_clean()) {
-        check_chunks(check, report, plane, check.holder(*check.subject), name_of(*check.subject));
+        check_chunks(check, report, plane, check.holder(*check.subject), label(*check.subject));
       }
     }
   }

@@ -33,14 +33,14 @@ std::uint32_t slot_on(Check const& check,
                       std::uint32_t stage) {
   std::uint32_t slot = 0;
   for (PlaneBinding const& plane : check.planes) {
+    if (plane.info.stage != stage || plane.info.page_rows != 0) {
+      continue;
+    }
     // In place a kernel reads the copy that it writes, where there is one.
     auto const open = check.inspection.open_pages(holder.index, plane.index);
     bool const copied = plane.reference == nullptr && !open.empty() &&
                         check.model.sequence(name).open.mode == model::StateMode::kInPlace;
-    if (plane.info.stage == stage) {
-      slot =
-          std::max(slot, copied ? open.front() : check.inspection.state(holder, plane.index).slot);
-    }
+    slot = std::max(slot, copied ? open.front() : check.inspection.state(holder, plane.index).slot);
   }
   return slot;
 }

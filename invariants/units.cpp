@@ -53,6 +53,7 @@ void check_entries(Check const& check,
   constexpr std::uint32_t kBlock = 64;
   Holder const holder = check.holder(name);
   std::uint32_t device[kBlock];
+  std::uint32_t host[kBlock];
   for (std::uint32_t entry = first; entry < last; ++entry) {
     std::uint32_t const in_block = (entry - first) % kBlock;
     if (in_block == 0) {
@@ -61,8 +62,9 @@ void check_entries(Check const& check,
         add(report, plane, label(name), entry, "the device's table cannot be read");
         return;
       }
+      check.inspection.pages(holder, plane.index, entry, {host, count});
     }
-    std::uint32_t const page = check.inspection.page(holder, plane.index, entry);
+    std::uint32_t const page = host[in_block];
     if (page == 0 && plane.info.ring_rows != 0) {
       continue;
     }

@@ -122,7 +122,7 @@ std::string summary(Ran const& done) {
                       rate_of(counts.operations, seconds));
   text +=
       fmt::format("rows        {} ({:.0f} rows/s)\n", counts.rows, rate_of(counts.rows, seconds));
-  text += fmt::format("checks      {}\n", counts.checks);
+  text += fmt::format("checks      {}\n", counts.checks());
   std::size_t index = 0;
   for (invariant::Invariant const* const known : invariant::all_invariants()) {
     text += fmt::format("  {:<9} {}\n", known->id, counts.by_invariant[index++]);
@@ -198,7 +198,7 @@ Json summary_json(Ran const& done) {
                {"rows", counts.rows},
                {"operations_per_second", rate_of(counts.operations, seconds)},
                {"rows_per_second", rate_of(counts.rows, seconds)},
-               {"checks", counts.checks},
+               {"checks", counts.checks()},
                {"violations", done.violations()},
                {"seed", done.options.seed},
                {"flavor", done.options.flavor ? Json(*done.options.flavor) : Json()},

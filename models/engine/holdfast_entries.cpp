@@ -75,7 +75,7 @@ Observation HoldfastSystem::capture(SnapshotName snapshot,
                                     std::uint32_t extra) {
   std::vector<Token> tokens = prompts_->history(prompts_->snapshot_of(snapshot)).tokens;
   tokens.resize(tokens.size() + extra, 1);
-  auto const captured = cache_.capture(scope_of(scope), snapshots_[snapshot.value], tokens);
+  auto const captured = cache_.capture(scope_of(scope), kept(snapshot).snapshot, tokens);
   if (!captured) {
     return Observation::failure(captured.error().code);
   }
@@ -108,8 +108,8 @@ Observation HoldfastSystem::restore(PrefixQuery const& query, SequenceName name)
     return Observation::failure(restored.error().code);
   }
   restored_from_ = restored->entry;
-  names_[name.value].sequence = std::move(restored->sequence);
-  names_[name.value].history.assign(tokens.begin(), tokens.begin() + restored->length);
+  kept(name).sequence = std::move(restored->sequence);
+  kept(name).history.assign(tokens.begin(), tokens.begin() + restored->length);
   return Observation::success(restored->length);
 }
 

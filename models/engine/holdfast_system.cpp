@@ -41,13 +41,12 @@ std::vector<Token> tokens_of(Token first, std::uint32_t count) {
 HoldfastSystem::HoldfastSystem(Layout const& layout,
                                std::span<Device* const> devices,
                                ToyEngine& engine)
-    : names_(kNameLimit),
-      snapshots_(kNameLimit),
-      held_(kNameLimit),
-      entries_(kNameLimit),
+    : entries_(kNameLimit),
       first_names_(kNameLimit),
       devices_(devices.begin(), devices.end()),
       engine_{engine} {
+  sequences_.reserve(kNameLimit);
+  snapshots_.reserve(kNameLimit);
   auto cache = Cache::create(layout, devices);
   if (!cache) {
     throw InputError("layout: " + describe(cache.error()));
@@ -63,8 +62,8 @@ Observation HoldfastSystem::create(SequenceName name) {
   if (!sequence) {
     return Observation::failure(sequence.error().code);
   }
-  names_[name.value].sequence = std::move(*sequence);
-  names_[name.value].history.clear();
+  kept(name).sequence = std::move(*sequence);
+  kept(name).history.clear();
   return Observation::success(0);
 }
 
@@ -75,7 +74,7 @@ Observation HoldfastSystem::begin(SequenceName name,
                                   Token token,
                                   WriteStyle style) {
   style.stream = stream_;
-  Named& named = names_[name.value];
+  Named& named = kept(name);
   auto const position = named.sequence.position();
   if (!position) {
     return Observation::failure(position.error().code);
@@ -108,7 +107,7 @@ Observation HoldfastSystem::begin(SequenceName name,
 
 Observation HoldfastSystem::rewrite(
     SequenceName name, std::uint32_t first, std::uint32_t count, Token token, WriteStyle style) {
-  Named& named = names_[name.value];
+  Named& named = kept(name);
   if (!named.round) {
     return Observation::failure(ErrorCode::kStale);
   }
@@ -144,7 +143,7 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
     list[i].kind = part.deed == StepDeed::kVerify ? StepKind::kVerify : StepKind::kAppend;
     list[i].append_mode = append_mode(part.mode);
     list[i].round_kind = round_kind(part.mode);
-    list[i].sequence = &names_[part.sequence.value].sequence;
+    list[i].sequence = &kept(part.sequence).sequence;
     if (auto const position = list[i].sequence->position(); position) {
       positions[i] = *position;
     }
@@ -199,7 +198,7 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
     style.stream = stream_;
     StepRows rows{*step, i, part.deed == StepDeed::kVerify};
     if (Status const wrote = engine_.write(
-            rows, positions[i], tokens, 0, part.rows, style, names_[part.sequence.value].history);
+            rows, positions[i], tokens, 0, part.rows, style, kept(part.sequence).history);
         !wrote) {
       return give_up_all(wrote);
     }
@@ -208,7 +207,7 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
     observer_();
   }
   if (fate.released < items.count) {
-    Sequence& sequence = names_[items.parts[fate.released].sequence.value].sequence;
+    Sequence& sequence = kept(items.parts[fate.released].sequence).sequence;
     if (Status const released = sequence.release(fate.released_in); !released) {
       return give_up_all(released);
     }
@@ -264,7 +263,7 @@ Status HoldfastSystem::write_whole(Step& step,
          .position = positions[i],
          .rows = part.rows,
          .tokens = tokens_of(part.token, part.rows),
-         .history = is_padding ? std::span<Token const>{} : names_[part.sequence.value].history});
+         .history = is_padding ? std::span<Token const>{} : kept(part.sequence).history});
   }
   style.stream = stream_;
   return engine_.write_step(step, rows, style);
@@ -274,7 +273,7 @@ Status HoldfastSystem::write_whole(Step& step,
 Status HoldfastSystem::append_again(SequenceName name,
                                     std::uint32_t position,
                                     std::span<Token const> tokens) {
-  Named& named = names_[name.value];
+  Named& named = kept(name);
   auto const rows = static_cast<std::uint32_t>(tokens.size());
   auto handle = named.sequence.append(rows, stream_);
   HOLDFAST_TRY(handle);
@@ -293,8 +292,8 @@ Status HoldfastSystem::append_again(SequenceName name,
 
 Observation HoldfastSystem::fail(SequenceName name, Status const& status) {
   if (status.error().code == ErrorCode::kDeviceFailed && is_tainted(name)) {
-    names_[name.value].append.reset();
-    names_[name.value].round.reset();
+    kept(name).append.reset();
+    kept(name).round.reset();
   } else if (status.error().code == ErrorCode::kDeviceFailed && !wait_for(stream_)) {
     let_go(name);  // work that the call enqueued may be under way
   }
@@ -309,7 +308,7 @@ Observation HoldfastSystem::give_up(SequenceName name, Status const& status) {
 }
 
 void HoldfastSystem::let_go(SequenceName name) {
-  Named& named = names_[name.value];
+  Named& named = kept(name);
   if (named.append) {
     static_cast<void>(named.append->drop(stream_));
   }
@@ -322,7 +321,7 @@ void HoldfastSystem::let_go(SequenceName name) {
 }
 
 void HoldfastSystem::note_kept(SequenceName name, std::span<Token const> tokens) {
-  std::vector<Token>& history = names_[name.value].history;
+  std::vector<Token>& history = kept(name).history;
   history.insert(history.end(), tokens.begin(), tokens.end());
 }
 
@@ -355,7 +354,7 @@ Status HoldfastSystem::names_rows(Step const& step,
 }
 
 Observation HoldfastSystem::commit(SequenceName name) {
-  Named& named = names_[name.value];
+  Named& named = kept(name);
   if (!named.append) {
     return Observation::failure(ErrorCode::kStale);
   }
@@ -368,7 +367,7 @@ Observation HoldfastSystem::commit(SequenceName name) {
 }
 
 Observation HoldfastSystem::drop(SequenceName name) {
-  Named& named = names_[name.value];
+  Named& named = kept(name);
   if (named.round) {
     Status const dropped = named.round->drop(stream_);
     return dropped ? Observation::success(0) : fail(name, dropped);
@@ -388,7 +387,7 @@ Observation HoldfastSystem::drop(SequenceName name) {
 }
 
 Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
-  Named& named = names_[name.value];
+  Named& named = kept(name);
   if (!named.round) {
     return Observation::failure(ErrorCode::kStale);
   }
@@ -409,55 +408,55 @@ Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
 }
 
 Observation HoldfastSystem::snapshot(SequenceName name, SnapshotName snapshot) {
-  auto held = names_[name.value].sequence.snapshot();
+  auto held = kept(name).sequence.snapshot();
   if (!held) {
     return Observation::failure(held.error().code);
   }
-  snapshots_[snapshot.value] = std::move(*held);
-  held_[snapshot.value] = names_[name.value].history;
-  auto const position = snapshots_[snapshot.value].position();
+  kept(snapshot).snapshot = std::move(*held);
+  kept(snapshot).history = kept(name).history;
+  auto const position = kept(snapshot).snapshot.position();
   return position ? Observation::success(*position) : Observation::failure(position.error().code);
 }
 
 Observation HoldfastSystem::drop_snapshot(SnapshotName snapshot) {
-  return observe(snapshots_[snapshot.value].drop());
+  return observe(kept(snapshot).snapshot.drop());
 }
 
 Observation HoldfastSystem::rollback(SequenceName name, SnapshotName snapshot) {
-  Sequence& sequence = names_[name.value].sequence;
-  if (Status const done = sequence.rollback(snapshots_[snapshot.value], stream_); !done) {
+  Sequence& sequence = kept(name).sequence;
+  if (Status const done = sequence.rollback(kept(snapshot).snapshot, stream_); !done) {
     return Observation::failure(done.error().code);
   }
-  names_[name.value].history = held_[snapshot.value];
+  kept(name).history = kept(snapshot).history;
   auto const position = sequence.position();
   return position ? Observation::success(*position) : Observation::failure(position.error().code);
 }
 
 Observation HoldfastSystem::fork(SnapshotName snapshot, SequenceName name) {
-  auto sequence = snapshots_[snapshot.value].fork(stream_);
+  auto sequence = kept(snapshot).snapshot.fork(stream_);
   if (!sequence) {
     return Observation::failure(sequence.error().code);
   }
-  names_[name.value].sequence = std::move(*sequence);
-  names_[name.value].history = held_[snapshot.value];
-  auto const position = names_[name.value].sequence.position();
+  kept(name).sequence = std::move(*sequence);
+  kept(name).history = kept(snapshot).history;
+  auto const position = kept(name).sequence.position();
   return position ? Observation::success(*position) : Observation::failure(position.error().code);
 }
 
 Observation HoldfastSystem::can_truncate(SequenceName name, std::uint32_t length) {
-  return observe(names_[name.value].sequence.can_truncate(length), length);
+  return observe(kept(name).sequence.can_truncate(length), length);
 }
 
 Observation HoldfastSystem::truncate(SequenceName name, std::uint32_t length) {
-  Status const shortened = names_[name.value].sequence.truncate(length, stream_);
+  Status const shortened = kept(name).sequence.truncate(length, stream_);
   if (shortened) {
-    names_[name.value].history.resize(length);
+    kept(name).history.resize(length);
   }
   return observe(shortened, length);
 }
 
 Observation HoldfastSystem::release(SequenceName name) {
-  return observe(names_[name.value].sequence.release(stream_));
+  return observe(kept(name).sequence.release(stream_));
 }
 
 Observation HoldfastSystem::use_stream(Stream stream) {
@@ -512,9 +511,12 @@ Observation HoldfastSystem::close() {
 
 void HoldfastSystem::drop_all() {
   for (EntryId const entry : entries_) {
+    if (entry == EntryId{}) {
+      continue;  // none of that name
+    }
     static_cast<void>(cache_.erase(entry));
   }
-  names_.clear();
+  sequences_.clear();
   snapshots_.clear();
 }
 

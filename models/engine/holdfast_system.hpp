@@ -2,6 +2,7 @@
 // Holdfast as the system under test: the library's cache, driven by the toy engine.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <holdfast/cache.hpp>
@@ -78,7 +79,7 @@ class HoldfastSystem final : public System {
   void clear_given_up() noexcept { given_up_.clear(); }
   /// Rows of a sequence that were committed, as its engine knows.
   [[nodiscard]] std::size_t rows_of(SequenceName name) const noexcept {
-    return names_[name.value].history.size();
+    return name.value < sequences_.size() ? sequences_[name.value].history.size() : 0;
   }
   /// Whether an entry is there.
   [[nodiscard]] bool has_entry(EntryName name) const noexcept {
@@ -92,10 +93,10 @@ class HoldfastSystem final : public System {
   [[nodiscard]] Inspection inspect() const noexcept { return cache_.inspect(); }
   /// Index and generation behind a name; {0, 0} when it was never created.
   [[nodiscard]] HandleId id(SequenceName name) const noexcept {
-    return names_[name.value].sequence.id();
+    return name.value < sequences_.size() ? sequences_[name.value].sequence.id() : HandleId{};
   }
   [[nodiscard]] HandleId id(SnapshotName name) const noexcept {
-    return snapshots_[name.value].id();
+    return name.value < snapshots_.size() ? snapshots_[name.value].snapshot.id() : HandleId{};
   }
   [[nodiscard]] EntryId id(EntryName name) const noexcept { return entries_[name.value]; }
   /// Where the last restore that hit came from.
@@ -144,9 +145,23 @@ class HoldfastSystem final : public System {
     std::vector<Token> history;  // committed
   };
 
-  std::vector<Named> names_;                // [kNameLimit]
-  std::vector<Snapshot> snapshots_;         // [kNameLimit]
-  std::vector<std::vector<Token>> held_;    // [kNameLimit], tokens of the snapshots
+  struct Held {
+    Snapshot snapshot;
+    std::vector<Token> history;
+  };
+
+  /// What is kept of a name; references stay valid. Most programs have few.
+  [[nodiscard]] Named& kept(SequenceName name) {
+    sequences_.resize(std::max(sequences_.size(), std::size_t{name.value} + 1));
+    return sequences_[name.value];
+  }
+  [[nodiscard]] Held& kept(SnapshotName name) {
+    snapshots_.resize(std::max(snapshots_.size(), std::size_t{name.value} + 1));
+    return snapshots_[name.value];
+  }
+
+  std::vector<Named> sequences_;            // of the names so far; room for kNameLimit
+  std::vector<Held> snapshots_;             // likewise
   std::vector<EntryId> entries_;            // [kNameLimit]
   std::vector<std::uint32_t> first_names_;  // [kNameLimit], under which entries were captured first
   std::vector<std::byte> bytes_;            // of one entry

@@ -96,27 +96,36 @@ void fill_elements(std::uint32_t seed, std::uint32_t count, float* out) noexcept
 // Narrow formats hold whole numbers to 256 exactly, bf16 no further.
 constexpr std::uint32_t kDigitBase = 256;
 constexpr std::uint32_t kTokenDigits = 3;
-constexpr std::uint32_t kLargestClear = 7;  // elements
 
-struct ClearElements {
-  std::array<float, kLargestClear> values{};
-  std::uint32_t count = 0;
+/// Writes what the first elements of a part say, as far as there is room for it.
+class ClearWriter {
+ public:
+  ClearWriter(float* out, std::uint32_t room) noexcept : out_{out}, end_{out + room} {}
 
-  void add(std::uint32_t value) noexcept { values[count++] = static_cast<float>(value); }
+  void add(std::uint32_t value) noexcept {
+    if (out_ != end_) {
+      *out_++ = static_cast<float>(static_cast<std::int32_t>(value));
+    }
+  }
   void add_digits(std::uint32_t value, std::uint32_t digits) noexcept {
     for (; digits != 0; --digits, value /= kDigitBase) {
       add(value % kDigitBase);
     }
   }
+
+ private:
+  float* out_;
+  float* end_;
 };
 
-/// What the first elements of a part say.
-ClearElements clear_elements(PlaneShape const& shape,
-                             Token token,
-                             std::uint32_t position,
-                             std::uint32_t part) noexcept {
+void write_clear(PlaneShape const& shape,
+                 Token token,
+                 std::uint32_t position,
+                 std::uint32_t part,
+                 float* out,
+                 std::uint32_t room) noexcept {
   std::uint32_t const code = row_code(shape.kind, shape.layer, part);
-  ClearElements clear;
+  ClearWriter clear{out, room};
   if (shape.format == Format::kF32) {
     clear.add(token);
     clear.add(position);
@@ -126,7 +135,6 @@ ClearElements clear_elements(PlaneShape const& shape,
     clear.add_digits(position, 2);
     clear.add_digits(code, 2);
   }
-  return clear;
 }
 
 /// A whole number with at most `digits` binary digits that are not 0 at the end, ties to even.
@@ -320,7 +328,6 @@ void put_shard(StateShape const& shape,
 }
 
 void make_row(PlaneShape const& shape, Token token, std::uint32_t position, float* out) noexcept {
-  std::uint32_t const width = shape.elements / shape.parts;
   std::uint32_t const seed = seed_of(shape.kind, shape.layer, token);
   // Indexer rows are [value | gate]; gates lie in [-4, 4), so that weights meet both clamps.
   bool const has_gates = shape.kind == PlaneKind::kTailRing;
@@ -336,11 +343,13 @@ void make_row(PlaneShape const& shape, Token token, std::uint32_t position, floa
       out[element] = out[element] * (1.0F / 8192.0F) - 4.0F;
     }
   }
-  std::uint32_t const share = width / shape.shares;
-  for (std::uint32_t i = 0; i < shape.parts * shape.shares; ++i) {
-    ClearElements const clear = clear_elements(shape, token, position, i / shape.shares);
-    std::uint32_t const limit = has_gates ? shape.key_width : share;
-    std::copy_n(clear.values.data(), std::min(limit, clear.count), out + i * share);
+  std::uint32_t const shares = shape.parts * shape.shares;
+  std::uint32_t const share = shares == 1 ? shape.elements : shape.elements / shares;
+  std::uint32_t const room = has_gates ? shape.key_width : share;
+  for (std::uint32_t part = 0; part < shape.parts; ++part) {
+    for (std::uint32_t i = 0; i < shape.shares; ++i, out += share) {
+      write_clear(shape, token, position, part, out, room);
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 // Knows which pages and slots of a cache are free, and poisons what becomes free.
 //
 // The free lists are stacks, so what an operation gave back lies above the first entry that
-// differs from the list before it: the cost is that of comparing the lists.
+// differs from the list before it: the cost is that of comparing the lists of planes that changed.
 #pragma once
 
 #include <algorithm>
@@ -41,6 +41,7 @@ class FreeStorage {
       }
       planes_[plane].page_bytes = info.page_bytes;
       planes_[plane].free.clear();
+      planes_[plane].changes = inspection.storage_changes(plane);
       remember(inspection, plane, 0, inspection.free_pages(plane));
     }
   }
@@ -54,6 +55,11 @@ class FreeStorage {
   /// Poisons what became free since the last call.
   void update(Inspection const& inspection) {
     for (std::uint32_t plane = 0; plane < planes_.size(); ++plane) {
+      std::uint64_t const changes = inspection.storage_changes(plane);
+      if (changes == planes_[plane].changes) {
+        continue;
+      }
+      planes_[plane].changes = changes;
       std::span<std::uint32_t const> const now = inspection.free_pages(plane);
       std::size_t const same = common_prefix(now, planes_[plane].free);
       for (std::uint32_t const page : now.subspan(same)) {
@@ -83,6 +89,7 @@ class FreeStorage {
   struct Plane {
     std::vector<std::byte const*> bases;  // by rank
     std::uint64_t page_bytes = 0;
+    std::uint64_t changes = 0;  // as of the last look at what is free
     std::vector<std::uint32_t> free;
   };
 

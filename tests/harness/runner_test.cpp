@@ -129,7 +129,7 @@ TEST(RunMany, DigestDoesNotDependOnThreads) {
   EXPECT_EQ(two.digest, one.digest);
   EXPECT_EQ(two.counts.operations, one.counts.operations);
   EXPECT_EQ(two.counts.programs, one.counts.programs);
-  EXPECT_EQ(two.counts.checks, one.counts.checks);
+  EXPECT_EQ(two.counts.checks(), one.counts.checks());
   plan.seed = 6;
   EXPECT_NE(run_many(plan).digest, one.digest);
 }

@@ -121,10 +121,17 @@ class Inspection {
   [[nodiscard]] SnapshotInfo snapshot(std::uint32_t index) const noexcept;
 
   [[nodiscard]] PlaneState state(Holder holder, std::uint32_t plane) const noexcept;
+  /// The same of all planes; `out` [plane_count].
+  void plane_states(Holder holder, std::span<PlaneState> out) const noexcept;
   /// Page index that entry `entry` of the holder's table names; 0 when there is none.
   [[nodiscard]] std::uint32_t page(Holder holder,
                                    std::uint32_t plane,
                                    std::uint32_t entry) const noexcept;
+  /// The same for the entries from `first` on, as many as `out` has room for.
+  void pages(Holder holder,
+             std::uint32_t plane,
+             std::uint32_t first,
+             std::span<std::uint32_t> out) const noexcept;
   /// Chunk index of entry `chunk` of the holder's chunk list.
   [[nodiscard]] std::uint32_t chunk(Holder holder,
                                     std::uint32_t plane,
@@ -146,6 +153,8 @@ class Inspection {
   [[nodiscard]] std::uint32_t pages_free(std::uint32_t plane) const noexcept;
   /// The free pages (or state slots) of a plane; the last is handed out first.
   [[nodiscard]] std::span<std::uint32_t const> free_pages(std::uint32_t plane) const noexcept;
+  /// Raised whenever a page (or state slot) or a chunk of a plane is handed out or becomes free.
+  [[nodiscard]] std::uint64_t storage_changes(std::uint32_t plane) const noexcept;
   /// State slots that an open handle of the sequence will write, in order; in rings, the page that
   /// a long append holds for its base.
   [[nodiscard]] std::span<std::uint32_t const> open_pages(std::uint32_t sequence,

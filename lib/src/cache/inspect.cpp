@@ -107,6 +107,16 @@ PlaneState Inspection::state(Holder holder, std::uint32_t plane) const noexcept 
   return std::visit([&](auto const& held) { return held.state(holder); }, core_->plane(plane));
 }
 
+void Inspection::plane_states(Holder holder, std::span<PlaneState> out) const noexcept {
+  bool const is_there = has_holder(core_, holder);
+  for (std::uint32_t plane = 0; plane < out.size(); ++plane) {
+    out[plane] =
+        is_there && has_plane(core_, plane)
+            ? std::visit([&](auto const& held) { return held.state(holder); }, core_->plane(plane))
+            : PlaneState{};
+  }
+}
+
 std::uint32_t Inspection::page(Holder holder,
                                std::uint32_t plane,
                                std::uint32_t entry) const noexcept {
@@ -115,6 +125,23 @@ std::uint32_t Inspection::page(Holder holder,
   }
   return std::visit([&](auto const& held) { return held.page_at(holder, entry); },
                     core_->plane(plane));
+}
+
+void Inspection::pages(Holder holder,
+                       std::uint32_t plane,
+                       std::uint32_t first,
+                       std::span<std::uint32_t> out) const noexcept {
+  if (!has_plane(core_, plane) || !has_holder(core_, holder)) {
+    std::fill(out.begin(), out.end(), 0);
+    return;
+  }
+  std::visit(
+      [&](auto const& held) {
+        for (std::uint32_t& page : out) {
+          page = held.page_at(holder, first++);
+        }
+      },
+      core_->plane(plane));
 }
 
 std::uint32_t Inspection::chunk(Holder holder,
@@ -180,6 +207,21 @@ std::span<std::uint32_t const> Inspection::free_pages(std::uint32_t plane) const
                     core_->plane(plane));
 }
 
+std::uint64_t Inspection::storage_changes(std::uint32_t plane) const noexcept {
+  if (!has_plane(core_, plane)) {
+    return 0;
+  }
+  return std::visit(
+      [](auto const& held) {
+        std::uint64_t changes = held.arena().changes();
+        if constexpr (requires { held.table(); }) {
+          changes += held.table().chunks().changes();
+        }
+        return changes;
+      },
+      core_->plane(plane));
+}
+
 std::span<std::uint32_t const> Inspection::open_pages(std::uint32_t sequence,
                                                       std::uint32_t plane) const noexcept {
   if (!has_plane(core_, plane) || sequence >= sequence_limit()) {
@@ -189,28 +231,46 @@ std::span<std::uint32_t const> Inspection::open_pages(std::uint32_t sequence,
                     core_->plane(plane));
 }
 
+namespace {
+
+/// Where part 0 of a row lies on rank 0; nullptr without a page. `held` has rows, and the holder lives.
+template <typename Plane>
+std::byte const* address_in(Plane const& held,
+                            internal::storage::ClassPlan const& known,
+                            Holder holder,
+                            std::uint32_t layer_index,
+                            std::uint32_t row) noexcept {
+  std::uint32_t const physical = known.ring_rows == 0 ? row : row % known.ring_rows;
+  std::uint32_t const page = held.page_at(holder, physical / known.page_rows);
+  return page == 0 ? nullptr
+                   : held.arena().address(page) +
+                         std::uint64_t{layer_index} * known.parts * known.strip_bytes +
+                         std::uint64_t{physical % known.page_rows} * known.row_bytes;
+}
+
+bool has_rows(Core const* core,
+              Holder holder,
+              std::uint32_t plane,
+              std::uint32_t layer_index) noexcept {
+  return has_plane(core, plane) && has_holder(core, holder) &&
+         core->plan().classes[plane].page_rows != 0 &&
+         layer_index < core->plan().classes[plane].layer_count;
+}
+
+}  // namespace
+
 std::byte const* Inspection::row_address(Holder holder,
                                          std::uint32_t plane,
                                          std::uint32_t layer_index,
                                          std::uint32_t row) const noexcept {
-  if (!has_plane(core_, plane)) {
+  if (!has_rows(core_, holder, plane, layer_index)) {
     return nullptr;
   }
-  auto const& known = core_->plan().classes[plane];
-  if (known.page_rows == 0 || layer_index >= known.layer_count) {
-    return nullptr;
-  }
-  std::uint32_t const physical = known.ring_rows == 0 ? row : row % known.ring_rows;
-  std::uint32_t const index = page(holder, plane, physical / known.page_rows);
-  if (index == 0) {
-    return nullptr;
-  }
-  std::byte const* const base =
-      std::visit([](auto const& held) -> std::byte const* { return held.arena().base(); },
-                 core_->plane(plane));
-  return base + index * known.page_bytes +
-         std::uint64_t{layer_index} * known.parts * known.strip_bytes +
-         std::uint64_t{physical % known.page_rows} * known.row_bytes;
+  return std::visit(
+      [&](auto const& held) {
+        return address_in(held, core_->plan().classes[plane], holder, layer_index, row);
+      },
+      core_->plane(plane));
 }
 
 namespace {
@@ -251,33 +311,42 @@ Status Inspection::read_rows(Holder holder,
   if (out.size() != std::uint64_t{count} * known.row_elements) {
     return no_such("out");
   }
+  if (count == 0) {
+    return {};
+  }
+  if (!has_rows(core_, holder, plane, layer_index)) {
+    return no_such("row");
+  }
   std::uint32_t const part_elements = known.part_elements();
   Device& device = core_->device(core_->device_of(plane, rank));
-  float* to = out.data();
-  for (std::uint32_t row = first, left = count; left != 0;) {  // first + count may overflow
-    std::byte const* base = row_address(holder, plane, layer_index, row);
-    if (base == nullptr) {
-      return no_such("row");
-    }
-    base = core_->at_rank(base, plane, rank);
-    // Rows of one page lie one after the other, part by part.
-    std::uint32_t const run = std::min(left, known.page_rows - row % known.page_rows);
-    if (known.parts == 1) {
-      std::uint64_t const elements = std::uint64_t{run} * part_elements;
-      HOLDFAST_TRY(read_elements(device, known.format, base, elements, to));
-      to += elements;
-    } else {
-      for (std::uint32_t i = 0; i < run; ++i, base += known.row_bytes) {
-        for (std::uint32_t part = 0; part < known.parts; ++part, to += part_elements) {
-          HOLDFAST_TRY(read_elements(
-              device, known.format, base + part * known.strip_bytes, part_elements, to));
+  auto const read_from = [&](auto const& held) -> Status {
+    float* to = out.data();
+    for (std::uint32_t row = first, left = count; left != 0;) {  // first + count may overflow
+      std::byte const* base = address_in(held, known, holder, layer_index, row);
+      if (base == nullptr) {
+        return no_such("row");
+      }
+      base = core_->at_rank(base, plane, rank);
+      // Rows of one page lie one after the other, part by part.
+      std::uint32_t const run = std::min(left, known.page_rows - row % known.page_rows);
+      if (known.parts == 1) {
+        std::uint64_t const elements = std::uint64_t{run} * part_elements;
+        HOLDFAST_TRY(read_elements(device, known.format, base, elements, to));
+        to += elements;
+      } else {
+        for (std::uint32_t i = 0; i < run; ++i, base += known.row_bytes) {
+          for (std::uint32_t part = 0; part < known.parts; ++part, to += part_elements) {
+            HOLDFAST_TRY(read_elements(
+                device, known.format, base + part * known.strip_bytes, part_elements, to));
+          }
         }
       }
+      row += run;
+      left -= run;
     }
-    row += run;
-    left -= run;
-  }
-  return {};
+    return {};
+  };
+  return std::visit(read_from, core_->plane(plane));
 }
 
 std::uint32_t Inspection::ranks() const noexcept {

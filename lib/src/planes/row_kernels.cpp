@@ -173,27 +173,37 @@ void for_each_indexer_step(WriteIndexerParameters const& parameters, Row row, Po
   }
 }
 
+float float_at(std::byte const* row, std::uint32_t element) noexcept {
+  float value = 0.0F;
+  std::memcpy(&value, row + std::uint64_t{element} * kF32Bytes, kF32Bytes);
+  return value;
+}
+
 void build_key(WriteIndexerParameters const& parameters, std::uint32_t index) noexcept {
-  std::byte* const destination = address_of(parameters.keys, index);
-  std::uint32_t const first = index * parameters.pool;
-  for (std::uint32_t element = 0; element < parameters.key_width; ++element) {
-    float sum = 0.0F;
+  constexpr std::uint32_t kBlock = 32;  // elements whose sums are kept at once
+  std::uint32_t const width = parameters.key_width;
+  std::uint32_t const first_row = index * parameters.pool;
+  std::byte* destination = address_of(parameters.keys, index);
+  for (std::uint32_t first = 0; first < width; first += kBlock) {
+    std::uint32_t const count = std::min(width - first, kBlock);
+    float sums[kBlock] = {};
     for (std::uint32_t i = 0; i < parameters.pool; ++i) {
       if (i == 0 && HOLDFAST_MUTANT(kKeySkipsFirstRow)) {
         continue;
       }
-      std::byte const* const row = address_of(parameters.ring, first + i);
-      float value = 0.0F;
-      float gate = 0.0F;
-      std::memcpy(&value, row + std::uint64_t{element} * kF32Bytes, kF32Bytes);
-      std::memcpy(
-          &gate, row + (std::uint64_t{parameters.key_width} + element) * kF32Bytes, kF32Bytes);
-      float const weight = std::min(std::max(0.5F + 0.25F * gate, 0.0F), 1.0F);
-      sum = i == 0 ? weight * value : sum + weight * value;
+      std::byte const* const row = address_of(parameters.ring, first_row + i);
+      for (std::uint32_t element = 0; element < count; ++element) {
+        float const value = float_at(row, first + element);
+        float const gate = float_at(row, width + first + element);
+        float const weight = std::min(std::max(0.5F + 0.25F * gate, 0.0F), 1.0F);
+        sums[element] = i == 0 ? weight * value : sums[element] + weight * value;
+      }
     }
-    float key = sum / static_cast<float>(parameters.pool);
-    key = std::isnan(key) ? std::bit_cast<float>(kQuietNan) : key;  // no payload of one processor
-    std::memcpy(destination + std::uint64_t{element} * kF32Bytes, &key, kF32Bytes);
+    for (std::uint32_t element = 0; element < count; ++element, destination += kF32Bytes) {
+      float key = sums[element] / static_cast<float>(parameters.pool);
+      key = std::isnan(key) ? std::bit_cast<float>(kQuietNan) : key;  // no payload of one processor
+      std::memcpy(destination, &key, kF32Bytes);
+    }
   }
 }
 

@@ -32,6 +32,8 @@ class ChunkArena {
     return static_cast<std::uint32_t>(chunks_.size());
   }
   [[nodiscard]] std::uint32_t free_count() const noexcept { return free_count_; }
+  /// Raised whenever a chunk is handed out or becomes free.
+  [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
   [[nodiscard]] std::uint32_t references(std::uint32_t chunk) const noexcept {
     return chunks_[chunk].references;
   }
@@ -49,6 +51,7 @@ class ChunkArena {
   [[nodiscard]] std::uint32_t take() noexcept {
     HOLDFAST_ASSERT(free_count_ > 0);
     std::uint32_t const chunk = free_[--free_count_];
+    ++changes_;
     HOLDFAST_ASSERT(chunks_[chunk].references == 0);
     chunks_[chunk] = {.references = 1, .used = 0, .is_run = true};
     return chunk;
@@ -64,6 +67,7 @@ class ChunkArena {
       return false;
     }
     free_[free_count_++] = chunk;
+    ++changes_;
     return true;
   }
   void push(std::uint32_t chunk, std::uint32_t page) noexcept {
@@ -95,6 +99,7 @@ class ChunkArena {
   base::FixedArray<Chunk> chunks_;
   base::FixedArray<std::uint32_t> free_;
   base::FixedArray<std::uint32_t> pages_;
+  std::uint64_t changes_ = 0;
   std::uint32_t chunk_pages_ = 0;
   std::uint32_t free_count_ = 0;
 };

@@ -45,6 +45,8 @@ class PageArena {
   [[nodiscard]] std::span<std::uint32_t const> free_pages() const noexcept {
     return free_.span(0, free_count_);
   }
+  /// Raised whenever a page is handed out or becomes free.
+  [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
   [[nodiscard]] std::uint64_t page_bytes() const noexcept { return page_bytes_; }
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   [[nodiscard]] std::byte* address(std::uint32_t page) const noexcept {
@@ -63,6 +65,7 @@ class PageArena {
   [[nodiscard]] std::uint32_t take(WriterMark writer) noexcept {
     HOLDFAST_ASSERT(free_count_ > 0);
     std::uint32_t const page = free_[--free_count_];
+    ++changes_;
     HOLDFAST_ASSERT(page != 0 && pages_[page].references == 0);
     pages_[page] = {.writer = writer, .references = 1, .shared_lap = 0};
     return page;
@@ -75,6 +78,7 @@ class PageArena {
     HOLDFAST_ASSERT(page != 0 && pages_[page].references > 0);
     if (--pages_[page].references == 0) {
       free_[free_count_++] = page;
+      ++changes_;
     }
   }
   void set_writer(std::uint32_t page, WriterMark writer) noexcept { pages_[page].writer = writer; }
@@ -99,6 +103,7 @@ class PageArena {
   base::FixedArray<std::uint32_t> free_;
   std::byte* base_ = nullptr;
   std::uint64_t page_bytes_ = 0;
+  std::uint64_t changes_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t free_count_ = 0;
 };

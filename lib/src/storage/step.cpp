@@ -129,7 +129,7 @@ T* take_span(std::byte*& block, std::uint32_t count) noexcept {
   std::byte* const base = block;
   block += span_bytes<T>(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    ::new (static_cast<void*>(base + i * sizeof(T))) T{};
+    ::new (static_cast<void*>(base + i * sizeof(T))) T;  // written before it is read
   }
   return std::launder(reinterpret_cast<T*>(base));
 }
