@@ -62,8 +62,9 @@ class System {
   /// Starts a sequence from the longest usable prefix. Success says how many rows it has.
   virtual Observation restore(PrefixQuery const& query, SequenceName name) = 0;
   virtual Observation erase(EntryName entry) = 0;
-  /// Turns an entry into bytes, erases it, and loads the bytes.
-  virtual Observation reload(EntryName entry) = 0;
+  /// Turns an entry into bytes, erases it, and loads the bytes; those by another stream when it has a
+  /// name.
+  virtual Observation reload(EntryName entry, std::optional<Stream> via) = 0;
   /// Loads an entry's bytes with something wrong about them.
   virtual Observation load_damaged(EntryName entry, Damage damage, std::uint32_t at) = 0;
   /// The calls that follow enqueue their work there.

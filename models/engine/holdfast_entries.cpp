@@ -137,7 +137,7 @@ Status HoldfastSystem::write_bytes(EntryName entry) {
   return {};
 }
 
-Observation HoldfastSystem::reload(EntryName entry) {
+Observation HoldfastSystem::reload(EntryName entry, std::optional<Stream> via) {
   if (Status const wrote = write_bytes(entry); !wrote) {
     return Observation::failure(wrote.error().code);
   }
@@ -146,7 +146,9 @@ Observation HoldfastSystem::reload(EntryName entry) {
   if (Status const erased = cache_.erase(old); !erased) {
     return Observation::failure(erased.error().code);
   }
-  auto const loaded = cache_.deserialize(scope, bytes_, stream_);
+  Stream const stream = via.value_or(stream_);
+  note_stream(stream);
+  auto const loaded = cache_.deserialize(scope, bytes_, stream);
   if (!loaded) {
     return Observation::failure(loaded.error().code);
   }

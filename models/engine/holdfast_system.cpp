@@ -207,6 +207,7 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
     observer_();
   }
   if (fate.released < items.count) {
+    note_stream(fate.released_in);
     Sequence& sequence = kept(items.parts[fate.released].sequence).sequence;
     if (Status const released = sequence.release(fate.released_in); !released) {
       return give_up_all(released);
@@ -252,6 +253,7 @@ Status HoldfastSystem::write_whole(Step& step,
                                    StepParts const& items,
                                    std::uint32_t const* positions,
                                    WriteStyle style) {
+  note_stream(style.via.value_or(stream_));
   std::vector<ItemRows> rows;
   for (std::uint32_t i = 0; i < items.count; ++i) {
     StepPart const& part = items.parts[i];
@@ -461,10 +463,14 @@ Observation HoldfastSystem::release(SequenceName name) {
 
 Observation HoldfastSystem::use_stream(Stream stream) {
   stream_ = stream;
+  note_stream(stream);
+  return Observation::success(0);
+}
+
+void HoldfastSystem::note_stream(Stream stream) {
   if (std::find(streams_.begin(), streams_.end(), stream) == streams_.end()) {
     streams_.push_back(stream);
   }
-  return Observation::success(0);
 }
 
 Status HoldfastSystem::wait_for(Stream stream) {

@@ -55,7 +55,7 @@ class HoldfastSystem final : public System {
                       std::uint32_t extra) override;
   Observation restore(PrefixQuery const& query, SequenceName name) override;
   Observation erase(EntryName entry) override;
-  Observation reload(EntryName entry) override;
+  Observation reload(EntryName entry, std::optional<Stream> via) override;
   Observation load_damaged(EntryName entry, Damage damage, std::uint32_t at) override;
   Observation use_stream(Stream stream) override;
   Observation sync() override;
@@ -125,6 +125,8 @@ class HoldfastSystem final : public System {
   [[nodiscard]] bool is_tainted(SequenceName name) const noexcept {
     return inspect().sequence(id(name).index).tainted;
   }
+  /// Work goes there as well, and sync() waits for it.
+  void note_stream(Stream stream);
   /// Waits on all devices.
   [[nodiscard]] Status wait_for(Stream stream);
   /// Answers for a sequence whose operation is at its end: one that is tainted has no handle any more;
@@ -173,7 +175,7 @@ class HoldfastSystem final : public System {
   std::vector<SequenceName> given_up_;
   Model const* prompts_ = nullptr;
   Stream stream_;                          // of the calls that follow
-  std::vector<Stream> streams_{Stream{}};  // that calls went to
+  std::vector<Stream> streams_{Stream{}};  // that work went to
   std::vector<Device*> devices_;
   ToyEngine& engine_;
   Cache cache_;

@@ -3,27 +3,44 @@
 #pragma once
 
 #include "models/ops/pick.hpp"
+#include "models/ops/use_stream.hpp"
 #include "models/system.hpp"
 
 namespace holdfast::model {
 
-/// reload entry=e0
+/// reload entry=e0 via=2
 struct ReloadOp {
   static constexpr char const* kName = "reload";
   EntryName entry;
+  std::uint32_t via = UseStreamOp::kStreamNames;  // stream of the load; that many: the program's
 
-  [[nodiscard]] bool precondition(Model const& model) const { return model.is_created(entry); }
+  [[nodiscard]] bool precondition(Model const& model) const {
+    return model.is_created(entry) && via <= UseStreamOp::kStreamNames;
+  }
   Observation apply(Model& model, Observation const& got) const {
     return model.reload(entry, got.is(ErrorCode::kExhausted));
   }
-  Observation run(System& system) const { return system.reload(entry); }
+  Observation run(System& system) const {
+    bool const is_elsewhere = via < UseStreamOp::kStreamNames;
+    return system.reload(entry, is_elsewhere ? std::optional{Stream{via}} : std::nullopt);
+  }
   static std::optional<ReloadOp> generate(GenerateContext const& context) {
     auto const name = pick_entry(context);
-    return name ? std::optional{ReloadOp{*name}} : std::nullopt;
+    if (!name) {
+      return std::nullopt;
+    }
+    ReloadOp op{.entry = *name};
+    if (context.model.is_asynchronous()) {
+      // Told by what the model is at, so that it takes no draw from what follows.
+      Source own{mix(context.model.next_token(), 0x6C6F6164U)};
+      op.via = own.below(UseStreamOp::kStreamNames + 1);
+    }
+    return op;
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
     visit("entry", entry);
+    visit("via", via, UseStreamOp::kStreamNames);
   }
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
