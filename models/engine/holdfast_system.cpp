@@ -102,6 +102,7 @@ Observation HoldfastSystem::begin(SequenceName name,
   named.tokens = std::move(tokens);
   named.mode = style.mode;
   named.stream = stream_;
+  named.failed_elsewhere = false;
   return wrote ? Observation::success(rows) : give_up(name, wrote);
 }
 
@@ -120,8 +121,11 @@ Observation HoldfastSystem::rewrite(
   }
   style.mode = named.mode;
   style.stream = named.stream;  // what goes through views has no call that could move it
-  Status const wrote =
+  Status wrote =
       engine_.write(*named.round, named.position, named.tokens, first, count, style, named.history);
+  if (wrote && named.failed_elsewhere) {
+    wrote = wait_for(style.stream);  // the next call may wait for the other stream alone
+  }
   if (!wrote) {
     named.tokens = before;
     return give_up(name, wrote);
@@ -293,11 +297,14 @@ Status HoldfastSystem::append_again(SequenceName name,
 }
 
 Observation HoldfastSystem::fail(SequenceName name, Status const& status) {
+  Named& named = kept(name);
   if (status.error().code == ErrorCode::kDeviceFailed && is_tainted(name)) {
-    kept(name).append.reset();
-    kept(name).round.reset();
+    named.append.reset();
+    named.round.reset();
   } else if (status.error().code == ErrorCode::kDeviceFailed && !wait_for(stream_)) {
     let_go(name);  // work that the call enqueued may be under way
+  } else if (status.error().code == ErrorCode::kDeviceFailed && !(stream_ == named.stream)) {
+    named.failed_elsewhere = true;
   }
   return Observation::failure(status.error().code);
 }

@@ -143,8 +143,9 @@ class HoldfastSystem final : public System {
     std::uint32_t position = 0;  // of the open handle's first row
     std::vector<Token> tokens;   // of its rows that are written
     StateMode mode = StateMode::kFresh;
-    Stream stream;               // of the open handle
-    std::vector<Token> history;  // committed
+    Stream stream;                  // of the open handle
+    bool failed_elsewhere = false;  // a call on the handle did, in another stream
+    std::vector<Token> history;     // committed
   };
 
   struct Held {
