@@ -24,7 +24,8 @@ if(HOLDFAST_SANITIZE)
   # The vptr check needs the run-time types that the library is built without.
   target_compile_options(holdfast_sanitizers INTERFACE
     -fsanitize=${holdfast_sanitize} -fno-sanitize-recover=all -fno-sanitize=vptr
-    -fno-omit-frame-pointer)
+    -fno-omit-frame-pointer
+    $<$<CXX_COMPILER_ID:Clang>:-gline-tables-only>) # what reports print
   target_link_options(holdfast_sanitizers INTERFACE -fsanitize=${holdfast_sanitize})
 endif()
 

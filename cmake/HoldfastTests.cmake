@@ -23,17 +23,21 @@ function(holdfast_check_labels NAME)
   endforeach()
 endfunction()
 
-# holdfast_test(NAME x SRCS... DEPS... LABELS... [MUTANTS] [PLAIN] [ENVIRONMENT A=b...])
+# holdfast_test(NAME x SRCS... [PLAIN_SRCS...] DEPS... LABELS... [MUTANTS] [PLAIN] [ENVIRONMENT A=b...])
 #
 # A GoogleTest program x and one ctest "x.Suite.Test" for each test in it. It links the library by itself, the mutant
-# build with MUTANTS. PLAIN says that sanitizers would see nothing new in it: with them it is neither built nor run.
+# build with MUTANTS. PLAIN says that sanitizers would see nothing new in it: with them it is neither built nor run;
+# PLAIN_SRCS says so of some of its files.
 # DEPS names harness layers, or holdfast_internal to see lib/src.
 function(holdfast_test)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "MUTANTS;PLAIN" "NAME" "SRCS;DEPS;LABELS;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "MUTANTS;PLAIN" "NAME" "SRCS;PLAIN_SRCS;DEPS;LABELS;ENVIRONMENT")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "test ${ARG_NAME}: what is ${ARG_UNPARSED_ARGUMENTS}?")
   endif()
   holdfast_check_labels(${ARG_NAME} ${ARG_LABELS})
+  if(NOT HOLDFAST_SANITIZE)
+    list(APPEND ARG_SRCS ${ARG_PLAIN_SRCS})
+  endif()
   add_executable(${ARG_NAME} ${ARG_SRCS})
   holdfast_flags(${ARG_NAME})
   target_link_libraries(${ARG_NAME} PRIVATE holdfast_expectations)

@@ -49,12 +49,24 @@ std::vector<char const*> geometries_of(std::string const& mutant) {
   return {"tiny-rows", "tiny", "glm5-next-mini", "tiny-ring"};
 }
 
+/// The start state of mutants that take all of kDepth operations to show: a search of what comes before it
+/// finds nothing for half a minute.
+bool is_searched_from(std::string const& mutant, std::string const& start) {
+  if (mutant == "entry_generation_ignored") {
+    return start == "entry";
+  }
+  return mutant != "writer_mark_survives" || start == "shared_chunk";
+}
+
 /// The first violation over all geometries and start states, the shortest programs first.
 std::optional<fuzz::FailedProgram> find_shortest(std::string const& mutant) {
   std::uint32_t const last = survivors().contains(mutant) ? 2 : kDepth;  // the rest is minutes
   for (std::uint32_t depth = 1; depth <= last; ++depth) {
     for (char const* geometry : geometries_of(mutant)) {
       for (fuzz::StartState const& start : fuzz::start_states()) {
+        if (!is_searched_from(mutant, start.name)) {
+          continue;
+        }
         fuzz::SearchResult result =
             fuzz::search_exhaustively(model::load_geometry(geometry), start, depth);
         if (result.failed) {
