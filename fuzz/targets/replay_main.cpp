@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -20,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/clock.hpp"
 #include "fuzz/targets/target.hpp"
 #include "models/input_error.hpp"
 #include "models/read_file.hpp"
@@ -139,7 +139,7 @@ int run_inputs(Words const& words) {
     inputs.push_back(model::read_file(path));
   }
   std::size_t failed = 0;
-  auto const start = std::chrono::steady_clock::now();
+  auto const start = Clock::now();
   for (std::uint32_t round = 0; round < words.repeat; ++round) {
     for (std::size_t i = 0; i < files.size(); ++i) {
       current_input = files[i].c_str();
@@ -153,8 +153,7 @@ int run_inputs(Words const& words) {
       }
     }
   }
-  double const seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  double const seconds = seconds_since(start);
   std::size_t const runs = files.size() * words.repeat;
   std::string const text = fmt::format("{} inputs, {} failed, {:.0f} a second\n",
                                        runs,
