@@ -8,6 +8,22 @@ target_compile_features(holdfast_codegen INTERFACE cxx_std_20)
 target_compile_options(holdfast_codegen INTERFACE
   -ffp-contract=off -fno-math-errno $<$<CONFIG:Release>:-O3>)
 
+# A build for the machine that it is made on, after what ran there before: generate and use share a build
+# folder, since a profile lies beside its object.
+if(HOLDFAST_PROFILE)
+  if(NOT HOLDFAST_PROFILE MATCHES "^(generate|use)$" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    message(FATAL_ERROR "HOLDFAST_PROFILE is ${HOLDFAST_PROFILE}, but must be generate or use, with g++")
+  endif()
+  # g++ 12 sees variables that are not set in its own header of AVX-512.
+  set(profile_options -march=native -Wno-uninitialized -Wno-maybe-uninitialized -fprofile-${HOLDFAST_PROFILE})
+  if(HOLDFAST_PROFILE STREQUAL use)
+    list(APPEND profile_options -fprofile-correction -Wno-missing-profile)
+    set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+  endif()
+  target_compile_options(holdfast_codegen INTERFACE ${profile_options})
+  target_link_options(holdfast_codegen INTERFACE ${profile_options})
+endif()
+
 add_library(holdfast_warnings INTERFACE)
 target_compile_options(holdfast_warnings INTERFACE
   -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast

@@ -345,7 +345,8 @@ class Lines {
     std::size_t const end = text_.find('\n');
     line = text_.substr(0, end);
     text_ = end == std::string_view::npos ? std::string_view{} : text_.substr(end + 1);
-    if (!line.empty() && line.back() == '\r') {
+    // All of them: what is printed with one of two left reads as something else.
+    while (!line.empty() && line.back() == '\r') {
       line.remove_suffix(1);
     }
     ++number_;

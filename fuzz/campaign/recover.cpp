@@ -97,6 +97,15 @@ std::string id_of(Job const& job, std::string const& death) {
   return said.empty() ? death : said;
 }
 
+/// The input that a target was at, or the words for a program that nothing is known of.
+Reproducer as_it_stands(Job const& job) {
+  std::string bytes = job.program ? "program " + std::to_string(*job.program) + " of seed " +
+                                        std::to_string(job.seed) + "\n"
+                                  : model::read_file(job.input);
+  std::size_t const size = bytes.size();
+  return {.bytes = std::move(bytes), .is_trace = false, .operations = size};
+}
+
 /// Nothing was seen a second time: all that is known is how the process ended.
 Finding unseen(Job const& job, Reproducer reproducer) {
   std::string const words = last_words(job.log);
@@ -137,17 +146,14 @@ Finding finding_of(Job const& job, FoundProgram program, Verdict const& verdict)
 Recovered recover(Job const& job) {
   std::optional<FoundProgram> program = program_of(job);
   if (!program) {
-    std::string bytes = job.program ? "program " + std::to_string(*job.program) + " of seed " +
-                                          std::to_string(job.seed) + "\n"
-                                    : model::read_file(job.input);
-    std::size_t const size = bytes.size();
-    return {.finding =
-                unseen(job, {.bytes = std::move(bytes), .is_trace = false, .operations = size})};
+    return {.finding = unseen(job, as_it_stands(job))};
   }
   Verdict const verdict =
       judge_in_child(program->geometry, {.device = program->device}, program->ops, kMostSeconds);
   if (!verdict.failed) {
-    return {.finding = unseen(job, trace_reproducer(*program, 0))};
+    // What failed is perhaps not what the operations do, but how the input says them.
+    return {.finding =
+                unseen(job, job.program ? trace_reproducer(*program, 0) : as_it_stands(job))};
   }
   if (!verdict.died) {
     program->ops = verdict.ops;

@@ -20,7 +20,7 @@ GeometryShelf& shelf() {
 
 void expect_same(std::string const& first, std::string const& second) {
   if (first != second) {
-    report_finding("what was printed reads as something else:\n" + first + "---\n" + second + "\n");
+    report_finding(first + "---\n" + second + "---\nwhat was printed reads as something else\n");
   }
 }
 

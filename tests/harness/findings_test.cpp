@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 
+#include "fuzz/campaign/recover.hpp"
 #include "fuzz/files.hpp"
 #include "models/input_error.hpp"
 
@@ -170,6 +171,24 @@ TEST_F(FindingsFolder, WhatCannotBeWrittenIsAnError) {
   EXPECT_THROW(fuzz::write_whole("/dev/full/x", "x"), fuzz::FileError);
   EXPECT_THROW(fuzz::make_folder(folder_ / "no_folder" / "x"), fuzz::FileError);
   EXPECT_EQ(Findings{folder_ / "f"}.buckets().size(), 1U);
+}
+
+// What failed may be how the input says its operations.
+TEST_F(FindingsFolder, AnInputWhoseOperationsHoldIsKeptAsItStands) {
+  fs::create_directories(folder_);
+  std::string const path = (folder_ / "input").string();
+  std::string const text = "# of another program\r\r\n" + trace_of(2);
+  std::ofstream{path} << text;
+  Finding const found = fuzz::recover({.kind = fuzz::JobKind::kRecover,
+                                       .target = "fuzz_trace_text",
+                                       .input = path,
+                                       .death = "EXIT 77",
+                                       .log = "one reads as another\n==1== ERROR: libFuzzer: "
+                                              "deadly signal\n"})
+                            .finding;
+  EXPECT_FALSE(found.reproducer.is_trace);
+  EXPECT_EQ(found.reproducer.bytes, text);
+  EXPECT_EQ(found.text, "one reads as another");
 }
 
 TEST(FindingText, PassesThroughItsFile) {

@@ -224,6 +224,9 @@ TEST(Trace, LinesMayEndInCarriageReturns) {
     other += letter == '\n' ? "\r\n" : std::string{letter};
   }
   EXPECT_EQ(print_trace(parse_trace(other, "x")), text);
+  std::string const printed = print_trace(parse_trace("# a\r b\r\r\n#\r\r\r\n" + text, "x"));
+  EXPECT_EQ(printed, "# a\r b\n#\n" + text);
+  EXPECT_EQ(print_trace(parse_trace(printed, "x")), printed);
 }
 
 TEST(Trace, GeometryMayBeWholeText) {
