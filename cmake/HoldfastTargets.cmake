@@ -17,7 +17,7 @@ if(HOLDFAST_PROFILE)
   # g++ 12 sees variables that are not set in its own header of AVX-512.
   set(profile_options -march=native -Wno-uninitialized -Wno-maybe-uninitialized -fprofile-${HOLDFAST_PROFILE})
   if(HOLDFAST_PROFILE STREQUAL use)
-    list(APPEND profile_options -fprofile-correction -Wno-missing-profile)
+    list(APPEND profile_options -fprofile-correction -Wno-missing-profile -Wno-coverage-mismatch)
     set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
   endif()
   target_compile_options(holdfast_codegen INTERFACE ${profile_options})

@@ -9,6 +9,7 @@
 #include <array>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "fuzz/files.hpp"
@@ -130,9 +131,13 @@ std::string bytes_of(std::string_view hex) {
   return bytes;
 }
 
+/// A trace is better than bytes, whatever their number.
 bool is_shorter(Reproducer const& one, Reproducer const& other) {
-  return std::pair{one.operations, one.bytes.size()} <
-         std::pair{other.operations, other.bytes.size()};
+  return std::tuple{!one.is_trace, one.operations, one.bytes.size()} <
+         std::tuple{!other.is_trace, other.operations, other.bytes.size()};
+}
+bool is_faster(Reproducer const& one, Reproducer const& other) {
+  return std::pair{!one.is_trace, one.seconds} < std::pair{!other.is_trace, other.seconds};
 }
 
 /// Whether anything of `bucket` became better by what `other` has.
@@ -140,7 +145,7 @@ void take_better(Bucket& bucket, Reproducer const& shortest, Reproducer const& f
   if (is_shorter(shortest, bucket.shortest)) {
     bucket.shortest = shortest;
   }
-  if (fastest.seconds < bucket.fastest.seconds) {
+  if (is_faster(fastest, bucket.fastest)) {
     bucket.fastest = fastest;
   }
 }
@@ -356,6 +361,13 @@ void Findings::write(std::string const& name, Bucket const& bucket) const {
   write_whole(where / kFile, text_of(json_of(bucket)));
   if (is_fresh) {
     move_whole(where, folder);
+    return;
+  }
+  for (auto const& [other, reproducer] :
+       {std::pair{"shortest.bin", &bucket.shortest}, std::pair{"fastest.bin", &bucket.fastest}}) {
+    if (reproducer->is_trace) {
+      fs::remove(folder / other, error);  // a trace took its place
+    }
   }
 }
 

@@ -6,7 +6,7 @@
 //   findings/RECUR-accept/shortest.trace  the reproducer with the fewest operations
 //   findings/RECUR-accept/fastest.trace   the one that fails soonest
 //
-// A fuzzer's input that is no program, or one whose operations hold, ends in .bin. Every file is whole at any
+// A fuzzer's input that is no program, or a text whose operations hold, ends in .bin. Every file is whole at any
 // moment.
 #pragma once
 

@@ -43,10 +43,9 @@ struct FieldDigest {
   }
   void operator()(char const* /*name*/, StepParts& items) {
     for (StepPart const& item : items) {
-      add(static_cast<std::uint64_t>(item.deed));
+      add((std::uint64_t{item.rows} << 32U) | static_cast<std::uint32_t>(item.deed));
       if (item.deed != StepDeed::kPad) {
-        add(item.sequence.value);
-        add((std::uint64_t{item.rows} << 32U) | item.keep);
+        add((std::uint64_t{item.sequence.value} << 32U) | item.keep);
         add((std::uint64_t{item.token} << 32U) | static_cast<std::uint32_t>(item.mode));
       }
     }

@@ -107,8 +107,10 @@ std::string reproduce_command(fuzz::Findings const& findings,
                               fuzz::Bucket const& known) {
   std::string const path = findings.shortest_path(bucket).string();
   std::string const& mutant = known.first.mutant;
-  if (!known.shortest.is_trace) {
-    std::vector<std::string> words = {driven_target(known.first.target, !mutant.empty()), path};
+  std::string const target =
+      known.shortest.is_trace ? "" : driven_target(known.first.target, !mutant.empty());
+  if (!target.empty()) {
+    std::vector<std::string> words = {target, path};
     if (!mutant.empty()) {
       words.push_back("--mutant=" + mutant);
     }

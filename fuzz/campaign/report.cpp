@@ -129,7 +129,7 @@ std::string findings_html(ReportPlan const& plan) {
   for (auto const& [name, bucket] : plan.findings.buckets()) {
     text += fmt::format(
         "<h3>{} <small>{}</small></h3>\n<p>{}</p>\n"
-        "<p>{} times, first {} by {}, seed {}; shortest {} operations, fastest {:.4f} s.</p>\n"
+        "<p>{} times, first {} by {}, seed {}; shortest {} {}, fastest {:.4f} s.</p>\n"
         "<pre>{}</pre>\n<details><summary>shortest</summary><pre>{}</pre></details>\n",
         markup_text(describe(bucket.first.signature)),
         name_of(bucket.state),
@@ -139,6 +139,7 @@ std::string findings_html(ReportPlan const& plan) {
         markup_text(bucket.first.target),
         bucket.first.seed,
         bucket.shortest.operations,
+        bucket.shortest.is_trace ? "operations" : "bytes",
         bucket.fastest.seconds,
         markup_text(plan.reproduce(name, bucket)),
         bucket.shortest.is_trace ? markup_text(bucket.shortest.bytes) : "bytes of a fuzzer");

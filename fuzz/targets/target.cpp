@@ -148,7 +148,7 @@ void report_finding(std::string const& text) {
   if (finding_hook != nullptr) {
     finding_hook(text);
   }
-  std::fprintf(stderr, "%s", text.c_str());
+  std::fwrite(text.data(), 1, text.size(), stderr);  // it may have zeros
   std::fflush(stderr);
   std::abort();
 }

@@ -48,27 +48,6 @@ constexpr char const* kUntilUnits =
     "while kill -0 $campaign 2>/dev/null && [ -z \"$(ls c/corpus/swarm 2>/dev/null)\" ]; do sleep "
     "0.05; done\n";
 
-TEST_F(Campaign, HoldsAndReports) {
-  Outcome const outcome = shell(kFuzz + std::string{"--for 2s --workers 2 --dir c --json"});
-  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  Json const json = Json::parse(outcome.out);
-  EXPECT_EQ(json, report("c"));
-  EXPECT_EQ(json.at("canary_reported"), true);
-  EXPECT_TRUE(json.at("findings").empty());
-  EXPECT_GT(json.at("targets").at("swarm").at("programs").get<int>(), 50);
-  EXPECT_GT(json.at("transitions").get<int>(), 100);
-  EXPECT_EQ(json.at("units").get<std::size_t>(), files_below("c/corpus/swarm").size());
-  EXPECT_GT(json.at("history").size(), 2U);
-  EXPECT_GT(json.at("states").get<int>(), 50);
-  EXPECT_GT(json.at("unseen").size(), 10U);
-  EXPECT_EQ(shell("holdfast replay c/corpus/swarm").code, 0);
-  std::string const html = content_of(path("c/report.html"));
-  EXPECT_NE(html.find("<svg"), std::string::npos);
-  EXPECT_NE(html.find("</html>"), std::string::npos);
-  EXPECT_EQ(html.find("http"), std::string::npos) << "it must need no network";
-  expect_refusal(2, kFuzz + std::string{"--for 2s --dir c"}, "c: has a campaign; --resume");
-}
-
 TEST_F(Campaign, ABugThatFailsOnMostInputsIsOneBucket) {
   for (std::string const mutant : {"birth_not_zeroed", "two_plane_snapshot"}) {
     Outcome const outcome =

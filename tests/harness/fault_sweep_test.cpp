@@ -111,8 +111,9 @@ constexpr FaultOp kWays[] = {
 /// Programs of one geometry on one kind of device.
 class Sweep {
  public:
-  Sweep(model::Geometry const& geometry, bool simulated)
-      : device_{.is_simulated = simulated, .seed = 7},
+  Sweep(model::Geometry const& geometry, bool simulated, std::uint32_t turn)
+      : turn_{turn},
+        device_{.is_simulated = simulated, .seed = 7},
         runner_{geometry,
                 {.device = device_,
                  .on_step = [this](std::uint32_t /*index*/,
@@ -133,6 +134,7 @@ class Sweep {
         "after");
     model::Trace trace = model::parse_trace(head, "before");
     std::size_t const at = trace.ops.size();
+    way.after = turn_++ % HOLDFAST_SWEEP_STEP;  // where steps are wide, each call has its turn
     trace.ops.emplace_back(way);
     trace.ops.insert(trace.ops.end(), after.ops.begin(), after.ops.end());
     do {
@@ -163,6 +165,7 @@ class Sweep {
     return text;
   }
 
+  std::uint32_t turn_;
   model::DeviceChoice device_;
   bool was_fault_ = false;
   bool has_failed_ = false;  // a call of the target did
@@ -172,9 +175,10 @@ class Sweep {
 TEST(FaultSweep, EveryOperationIsWholeTaintedOrUndone) {
   std::uint64_t points = 0;
   std::uint64_t operations = 0;
+  std::uint32_t turn = 0;
   for (std::string const& name : model::default_geometry_names()) {
     for (bool const simulated : {false, true}) {
-      Sweep sweep{model::load_geometry(name), simulated};
+      Sweep sweep{model::load_geometry(name), simulated, turn++};
       for (Target const& target : kTargets) {
         for (FaultOp const& way : kWays) {
           sweep.run(target, false, way);

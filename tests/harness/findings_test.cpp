@@ -78,6 +78,22 @@ TEST_F(FindingsFolder, OneBucketForEachSignatureKeepsShortestAndFastest) {
   EXPECT_EQ(bucket.first.seed, 7U);
 }
 
+TEST_F(FindingsFolder, ATraceIsBetterThanBytes) {
+  Finding raw = finding("LEN", 1, 0);
+  raw.reproducer = {.bytes = "x", .is_trace = false, .operations = 1};
+  Findings findings{folder_ / "f"};
+  findings.add(raw);
+  EXPECT_TRUE(fs::exists(folder_ / "f/LEN-append/shortest.bin"));
+  findings.add(finding("LEN", 9, 0.5));
+  findings.add(raw);
+  EXPECT_FALSE(fs::exists(folder_ / "f/LEN-append/shortest.bin"));
+  EXPECT_FALSE(fs::exists(folder_ / "f/LEN-append/fastest.bin"));
+  fuzz::Bucket const bucket = Findings{folder_ / "f"}.buckets().at("LEN-append");
+  EXPECT_EQ(bucket.count, 3U);
+  EXPECT_EQ(bucket.shortest.bytes, trace_of(9));
+  EXPECT_EQ(bucket.fastest.bytes, trace_of(9));
+}
+
 TEST_F(FindingsFolder, OneCauseIsOneBucket) {
   Findings findings{folder_ / "f"};
   Finding one = finding("LEN", 3, 0.5);

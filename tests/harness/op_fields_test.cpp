@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +35,29 @@ std::vector<std::string> forms_of(std::string const& line) {
     forms.push_back(model::text_of(form));
   }
   return forms;
+}
+
+TEST(OpFields, OperationsThatDifferHaveDigestsThatDiffer) {
+  std::map<std::uint64_t, std::string> known;
+  std::vector<AnyOp> ops = ops_of(
+      "step items=pad:2 piece=0 view=0\n"
+      "step items=pad:3 piece=0 view=0\n"
+      "step items=append:s0:1:1:1,pad:1 piece=0 view=0\n"
+      "step items=pad:1,append:s0:1:1:1 piece=0 view=0\n"
+      "step items=append:s1:1:1:1,pad:1 piece=0 view=0\n"
+      "step items=append:s0:1:0:1,pad:1 piece=0 view=0\n");
+  for (std::string const& name : model::default_geometry_names()) {
+    Runner runner{model::load_geometry(name), {}};
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      static_cast<void>(runner.run_seed(seed));
+      ops.insert(ops.end(), runner.ops().begin(), runner.ops().end());
+    }
+  }
+  for (AnyOp const& op : ops) {
+    std::string const text = model::text_of(op);
+    EXPECT_EQ(known.emplace(digest_of(op), text).first->second, text);
+  }
+  EXPECT_GT(known.size(), 1500U);
 }
 
 TEST(OpFields, NamesAreFoundInFieldsAndItems) {

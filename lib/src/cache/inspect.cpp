@@ -137,8 +137,10 @@ void Inspection::pages(Holder holder,
   }
   std::visit(
       [&](auto const& held) {
-        for (std::uint32_t& page : out) {
-          page = held.page_at(holder, first++);
+        for (std::size_t i = 0; i < out.size(); ++i) {
+          std::uint64_t const entry = first + std::uint64_t{i};
+          out[i] =
+              entry <= UINT32_MAX ? held.page_at(holder, static_cast<std::uint32_t>(entry)) : 0;
         }
       },
       core_->plane(plane));

@@ -196,7 +196,9 @@ Status StepWork::launch(Stream stream) noexcept {
       Lists const& from = parts_[0].slots[slot_];
       Lists const& to = part.slots[slot_];
       std::copy_n(from.copies, copy_count_, to.copies);
-      if (!HOLDFAST_MUTANT(kRankTablesStale)) {
+      if (HOLDFAST_MUTANT(kRankTablesStale)) {
+        std::fill_n(to.patches, patch_count_, TablePatch{});  // of no entries
+      } else {
         std::copy_n(from.patches, patch_count_, to.patches);
       }
       std::copy_n(from.mirrors, mirror_count_, to.mirrors);
