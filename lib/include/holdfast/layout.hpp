@@ -53,7 +53,8 @@ struct Capacity {
       0;  ///< pages of each ring class, the reserved one not counted; 0 = worst case
 };
 
-/// The whole layout of one cache.
+/// The whole layout of one cache. It needs a plane that is not a draft's, since a draft's may lag behind:
+/// nothing would say which rows are there.
 struct Layout {
   std::vector<Layer> layers;
   Capacity capacity;

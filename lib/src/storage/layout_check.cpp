@@ -38,8 +38,15 @@ Status check_spec(Spec const& spec, LayerRules const& rules) noexcept {
   return spec.check(rules);
 }
 
+/// Whether its planes have every row of a sequence: those of drafts may lag behind for ever.
+template <typename Spec>
+bool has_all_rows(Spec const& /*spec*/) noexcept {
+  return Spec::kPlanes[0].rule != PlaneRule::kDraft;
+}
+
 Status check_layers(Layout const& layout, LayerRules rules) noexcept {
   bool has_plane = false;
+  bool has_rows = false;
   std::uint32_t last_stage = 0;
   for (std::size_t layer = 0; layer < layout.layers.size(); ++layer) {
     auto const& planes = layout.layers[layer].planes;
@@ -62,12 +69,17 @@ Status check_layers(Layout const& layout, LayerRules rules) noexcept {
           return rules.refuse("planes", "holds two planes of one kind");
         }
       }
+      has_rows = has_rows ||
+                 std::visit([](auto const& spec) { return has_all_rows(spec); }, planes[plane]);
       HOLDFAST_TRY(
           std::visit([&](auto const& spec) { return check_spec(spec, rules); }, planes[plane]));
     }
   }
   rules.layer = -1;
-  return has_plane ? Status{} : rules.refuse("layers", "own no plane at all");
+  if (!has_plane) {
+    return rules.refuse("layers", "own no plane at all");
+  }
+  return has_rows ? Status{} : rules.refuse("layers", "own planes of drafts alone");
 }
 
 }  // namespace

@@ -55,6 +55,13 @@ std::vector<Refusal> layout_refusals() {
   return {
       {"NoLayers", [](Layout& it) { it.layers.clear(); }, -1, "layers"},
       {"NoPlaneAtAll", [](Layout& it) { it.layers.assign(2, Layer{}); }, -1, "layers"},
+      {"DraftsAlone",
+       [](Layout& it) {
+         it.layers = {{{DraftLatentSpec{{.width = 1}}}},
+                      {{DraftKvSpec{{.heads = 1, .head_dim = 1}}}}};
+       },
+       -1,
+       "layers"},
       {"ZeroPageRows", [](Layout& it) { it.page_rows = 0; }, -1, "page_rows"},
       {"LargePageRows", [](Layout& it) { it.page_rows = kTooLarge; }, -1, "page_rows"},
       {"ZeroChunkPages", [](Layout& it) { it.chunk_pages = 0; }, -1, "chunk_pages"},
