@@ -55,7 +55,7 @@ bool is_searched_from(std::string const& mutant, std::string const& start) {
   if (mutant == "entry_generation_ignored") {
     return start == "entry";
   }
-  return mutant != "writer_mark_survives" || start == "shared_chunk";
+  return mutant != "writer_mark_survives" || start == "two_snapshots";
 }
 
 /// The first violation over all geometries and start states, the shortest programs first.
