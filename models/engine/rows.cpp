@@ -72,6 +72,13 @@ void decay_row(float const* from,
     store(to + column, low);
     store(to + column + kLanes, high);
   }
+  for (; column + kLanes <= width; column += kLanes, factors += 4.0F) {
+    Floats values = load(from + column);
+    for (float const* input = inputs; input != end; input += stride) {
+      values = 0.75F * values + *input * factors;
+    }
+    store(to + column, values);
+  }
   for (float factor = factors[0]; column < width; ++column, factor += 1.0F) {
     float value = from[column];
     for (float const* input = inputs; input != end; input += stride) {
@@ -81,15 +88,20 @@ void decay_row(float const* from,
   }
 }
 
-/// The first `count` elements of a row.
-void fill_elements(std::uint32_t seed, std::uint32_t count, float* out) noexcept {
+/// The first `count` elements of a row, each the highest `bits` of what is drawn for it.
+void fill_elements(std::uint32_t seed,
+                   std::uint32_t count,
+                   std::uint32_t bits,
+                   float* out) noexcept {
+  std::uint32_t const shift = 32 - bits;
   Words drawn = element_seeds(seed, 0);
   std::uint32_t element = 0;
   for (; element + kLanes <= count; element += kLanes, drawn += kLanes * kElementStep) {
-    store(out + element, to_floats(drawn >> 16U));
+    store(out + element, to_floats(drawn >> shift));
   }
   for (; element < count; ++element) {
-    out[element] = static_cast<float>(static_cast<std::int32_t>(scramble(seed, element)));
+    out[element] =
+        static_cast<float>(static_cast<std::int32_t>(scramble(seed, element) >> (16 - bits)));
   }
 }
 
@@ -137,17 +149,27 @@ void write_clear(PlaneShape const& shape,
   }
 }
 
-/// A whole number with at most `digits` binary digits that are not 0 at the end, ties to even.
-constexpr std::uint32_t rounded(std::uint32_t value, std::uint32_t digits) noexcept {
-  auto const width = static_cast<std::uint32_t>(std::bit_width(value));
-  if (width <= digits) {
-    return value;
+/// Values that are not negative, as f32 bits, with at most `digits` binary digits each, ties to even:
+/// one less than half of the last digit's unit, and one more where that digit is odd. What overflows
+/// the mantissa belongs into the exponent.
+template <typename Bits>
+constexpr Bits rounded(Bits bits, std::uint32_t digits) noexcept {
+  std::uint32_t const lost = 24 - digits;
+  std::uint32_t const below_half = (1U << (lost - 1)) - 1;
+  return ((bits + below_half + ((bits >> lost) & 1U)) >> lost) << lost;
+}
+
+/// Narrows the elements of a row to so many binary digits.
+void round_elements(std::uint32_t count, std::uint32_t digits, float* row) noexcept {
+  std::uint32_t element = 0;
+  for (; element + kLanes <= count; element += kLanes) {
+    Words const bits = reinterpret_cast<Words>(load(row + element));
+    store(row + element, reinterpret_cast<Floats>(rounded(bits, digits)));
   }
-  std::uint32_t const unit = 1U << (width - digits);
-  std::uint32_t const rest = value % unit;
-  bool const is_odd = value / unit % 2 == 1;
-  bool const up = 2 * rest > unit || (2 * rest == unit && is_odd);
-  return value - rest + (up ? unit : 0);
+  for (; element < count; ++element) {
+    row[element] =
+        std::bit_cast<float>(rounded(std::bit_cast<std::uint32_t>(row[element]), digits));
+  }
 }
 
 /// The conv input of one channel.
@@ -331,13 +353,8 @@ void make_row(PlaneShape const& shape, Token token, std::uint32_t position, floa
   std::uint32_t const seed = seed_of(shape.kind, shape.layer, token);
   // Indexer rows are [value | gate]; gates lie in [-4, 4), so that weights meet both clamps.
   bool const has_gates = shape.kind == PlaneKind::kTailRing;
-  fill_elements(seed, shape.elements, out);
-  if (shape.format != Format::kF32) {
-    // 15 bits: more than narrow formats hold, and below the largest f16.
-    for (std::uint32_t element = 0; element < shape.elements; ++element) {
-      out[element] = static_cast<float>(static_cast<std::int32_t>(out[element]) / 2);
-    }
-  }
+  // 15 bits: more than narrow formats hold, and below the largest f16.
+  fill_elements(seed, shape.elements, shape.format == Format::kF32 ? 16 : 15, out);
   if (has_gates) {
     for (std::uint32_t element = shape.key_width; element < shape.elements; ++element) {
       out[element] = out[element] * (1.0F / 8192.0F) - 4.0F;
@@ -361,11 +378,7 @@ void make_stored_row(PlaneShape const& shape,
   if (shape.format == Format::kF32) {
     return;
   }
-  std::uint32_t const digits = shape.format == Format::kF16 ? 11 : 8;
-  for (std::uint32_t element = 0; element < shape.elements; ++element) {
-    auto const whole = static_cast<std::uint32_t>(static_cast<std::int32_t>(out[element]));
-    out[element] = static_cast<float>(static_cast<std::int32_t>(rounded(whole, digits)));
-  }
+  round_elements(shape.elements, shape.format == Format::kF16 ? 11 : 8, out);
 }
 
 Token token_of_row(PlaneShape const& shape, float const* row) noexcept {

@@ -110,8 +110,8 @@ void put_shard(StateShape const& shape,
 /// Fills `out` with the row of `token` at `position`, as the engine computes it.
 void make_row(PlaneShape const& shape, Token token, std::uint32_t position, float* out) noexcept;
 
-/// The same as a plane of this format must give it back: elements rounded, by arithmetic on whole
-/// numbers instead of bits.
+/// The same as a plane of this format must give it back: elements rounded, by a formula that is not
+/// the library's.
 void make_stored_row(PlaneShape const& shape,
                      Token token,
                      std::uint32_t position,

@@ -40,7 +40,8 @@ namespace detail {
   std::uint32_t const quotient = value >> bits;
   std::uint32_t const rest = value & ((1U << bits) - 1);
   std::uint32_t const half = 1U << (bits - 1);
-  return quotient + (rest > half || (rest == half && (quotient & 1U) != 0) ? 1 : 0);
+  // Without branches: whether a value rounds up is as good as random.
+  return quotient + static_cast<std::uint32_t>(rest + (quotient & 1U) > half);
 }
 
 inline constexpr std::uint32_t kF32Infinity = 0x7f800000U;
@@ -86,12 +87,12 @@ inline constexpr std::uint32_t kF32Infinity = 0x7f800000U;
   std::uint32_t const sign = (std::uint32_t{bits} & 0x8000U) << 16U;
   std::uint32_t const exponent = (bits >> 10U) & 0x1fU;
   std::uint32_t const mantissa = bits & 0x3ffU;
-  if (exponent == 0) {
-    float const value = static_cast<float>(mantissa) * 0x1p-24F;
-    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
-  }
-  std::uint32_t const wide = exponent == 0x1fU ? 0xffU : exponent + 112;
-  return std::bit_cast<float>(sign | (wide << 23U) | (mantissa << 13U));
+  // Both ways and then a choice, so that loops over elements have no branches.
+  float const subnormal = static_cast<float>(mantissa) * 0x1p-24F;
+  std::uint32_t const wide = exponent + (exponent == 0x1fU ? 224 : 112);
+  std::uint32_t const magnitude =
+      exponent == 0 ? std::bit_cast<std::uint32_t>(subnormal) : (wide << 23U) | (mantissa << 13U);
+  return std::bit_cast<float>(sign | magnitude);
 }
 
 /// Value of bf16 bits.
@@ -108,10 +109,16 @@ inline void narrow_elements(Format format,
     std::memcpy(to, from, std::size_t{count} * sizeof(float));
     return;
   }
-  for (std::uint32_t i = 0; i < count; ++i) {
-    std::uint16_t const bits =
-        format == Format::kF16 ? narrow_to_f16(from[i]) : narrow_to_bf16(from[i]);
-    std::memcpy(to + i * sizeof bits, &bits, sizeof bits);
+  auto const narrow_each = [&](auto narrow) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::uint16_t const bits = narrow(from[i]);
+      std::memcpy(to + i * sizeof bits, &bits, sizeof bits);
+    }
+  };
+  if (format == Format::kF16) {
+    narrow_each([](float value) { return narrow_to_f16(value); });
+  } else {
+    narrow_each([](float value) { return narrow_to_bf16(value); });
   }
 }
 
@@ -124,10 +131,17 @@ inline void widen_elements(Format format,
     std::memcpy(to, from, std::size_t{count} * sizeof(float));
     return;
   }
-  for (std::uint32_t i = 0; i < count; ++i) {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
-    to[i] = format == Format::kF16 ? widen_f16(bits) : widen_bf16(bits);
+  auto const widen_each = [&](auto widen) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
+      to[i] = widen(bits);
+    }
+  };
+  if (format == Format::kF16) {
+    widen_each([](std::uint16_t bits) { return widen_f16(bits); });
+  } else {
+    widen_each([](std::uint16_t bits) { return widen_bf16(bits); });
   }
 }
 

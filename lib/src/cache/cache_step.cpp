@@ -9,6 +9,25 @@ namespace holdfast {
 
 using internal::cache::stale;
 
+namespace {
+
+/// What `use(id, ticket)` returns for the sequence that an item of a step holds open.
+template <typename Core, typename Use>
+auto with_item(Core* core, HandleId step, std::uint32_t item, Use use) noexcept
+    -> decltype(use(HandleId{}, std::uint64_t{})) {
+  if (core == nullptr) {
+    return stale("step");
+  }
+  std::uint64_t ticket = 0;
+  auto const known = core->step_item(step, item, &ticket);
+  if (!known) {
+    return known.error();
+  }
+  return use(known->id, ticket);
+}
+
+}  // namespace
+
 Step::~Step() {
   if (core_ != nullptr) {
     static_cast<void>(core_->drop_step(id_, {}, true));
@@ -31,21 +50,15 @@ Status Step::write(std::uint32_t item,
                    std::uint32_t count,
                    Stream stream,
                    std::uint32_t rank) noexcept {
-  if (core_ == nullptr) {
-    return stale("step");
-  }
-  std::uint64_t ticket = 0;
-  auto const known = core_->step_item(id_, item, &ticket);
-  if (!known) {
-    return known.error();
-  }
-  return core_->write_rows(known->id,
-                           ticket,
-                           {.view = {}, .source = source, .first = first, .count = count},
-                           plane,
-                           layer,
-                           rank,
-                           stream);
+  return with_item(core_, id_, item, [&](HandleId id, std::uint64_t ticket) {
+    return core_->write_rows(id,
+                             ticket,
+                             {.view = {}, .source = source, .first = first, .count = count},
+                             plane,
+                             layer,
+                             rank,
+                             stream);
+  });
 }
 
 Status Step::write_all(PlaneKind plane,
@@ -77,83 +90,50 @@ Result<RowsView> Step::rows(std::uint32_t item,
                             std::uint32_t layer,
                             std::uint32_t written,
                             std::uint32_t rank) noexcept {
-  if (core_ == nullptr) {
-    return stale("step");
-  }
-  std::uint64_t ticket = 0;
-  auto const known = core_->step_item(id_, item, &ticket);
-  if (!known) {
-    return known.error();
-  }
-  return core_->rows_view(known->id, ticket, plane, layer, written, rank);
+  return with_item(core_, id_, item, [&](HandleId id, std::uint64_t ticket) {
+    return core_->rows_view(id, ticket, plane, layer, written, rank);
+  });
 }
 
 Result<OpenRange> Step::range(std::uint32_t item,
                               PlaneKind plane,
                               std::uint32_t layer) const noexcept {
-  if (core_ == nullptr) {
-    return stale("step");
-  }
-  std::uint64_t ticket = 0;
-  auto const known = core_->step_item(id_, item, &ticket);
-  if (!known) {
-    return known.error();
-  }
-  return core_->range(known->id, ticket, plane, layer);
+  return with_item(core_, id_, item, [&](HandleId id, std::uint64_t ticket) {
+    return core_->range(id, ticket, plane, layer);
+  });
 }
 
 Result<StateView> Step::state(std::uint32_t item,
                               std::uint32_t layer,
                               std::uint32_t written,
                               std::uint32_t rank) noexcept {
-  if (core_ == nullptr) {
-    return stale("step");
-  }
-  std::uint64_t ticket = 0;
-  auto const known = core_->step_item(id_, item, &ticket);
-  if (!known) {
-    return known.error();
-  }
-  return core_->state_view(known->id, ticket, layer, written, rank);
+  return with_item(core_, id_, item, [&](HandleId id, std::uint64_t ticket) {
+    return core_->state_view(id, ticket, layer, written, rank);
+  });
 }
 
 Result<HeldView> Step::held(std::uint32_t item,
                             std::uint32_t layer,
                             std::uint32_t written,
                             std::uint32_t rank) noexcept {
-  if (core_ == nullptr) {
-    return stale("step");
-  }
-  std::uint64_t ticket = 0;
-  auto const known = core_->step_item(id_, item, &ticket);
-  if (!known) {
-    return known.error();
-  }
-  return core_->held_view(known->id, ticket, layer, written, rank);
+  return with_item(core_, id_, item, [&](HandleId id, std::uint64_t ticket) {
+    return core_->held_view(id, ticket, layer, written, rank);
+  });
 }
 
 Result<StashView> Step::stash(std::uint32_t item,
                               std::uint32_t layer,
                               std::uint32_t written,
                               std::uint32_t rank) noexcept {
-  if (core_ == nullptr) {
-    return stale("step");
-  }
-  std::uint64_t ticket = 0;
-  auto const known = core_->step_item(id_, item, &ticket);
-  if (!known) {
-    return known.error();
-  }
-  return core_->stash_view(known->id, ticket, layer, written, rank);
+  return with_item(core_, id_, item, [&](HandleId id, std::uint64_t ticket) {
+    return core_->stash_view(id, ticket, layer, written, rank);
+  });
 }
 
 Result<bool> Step::drop_is_exact(std::uint32_t item) const noexcept {
-  if (core_ == nullptr) {
-    return stale("step");
-  }
-  std::uint64_t ticket = 0;
-  auto const known = core_->step_item(id_, item, &ticket);
-  return known ? core_->drop_is_exact(known->id, ticket) : Result<bool>{known.error()};
+  return with_item(core_, id_, item, [&](HandleId id, std::uint64_t ticket) {
+    return core_->drop_is_exact(id, ticket);
+  });
 }
 
 Result<std::uint32_t const*> Step::row_sequences(std::uint32_t device) const noexcept {
