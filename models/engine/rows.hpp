@@ -36,6 +36,7 @@ struct PlaneShape {
   bool derived = false;         // built by the library, never written
   std::uint32_t shares = 1;     // equal shares of a part that say whose they are; one a rank
   bool split = false;           // each rank holds its share of every part
+  std::uint32_t heads = 1;      // layers of other heads are of another plane class
 };
 
 /// What one layer has in a state slot: conv window [channels, window], then ssm [heads, d_k, d_v],

@@ -13,7 +13,7 @@ bool is_of_class(PlaneShape const& one, PlaneShape const& other) noexcept {
   return one.kind == other.kind && one.stage == other.stage && one.elements == other.elements &&
          one.parts == other.parts && one.format == other.format && one.pool == other.pool &&
          one.key_width == other.key_width && one.ring_rows == other.ring_rows &&
-         one.shares == other.shares && one.split == other.split;
+         one.shares == other.shares && one.split == other.split && one.heads == other.heads;
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ TEST(Geometry, BuiltInOnesKeepThePatternOfTheirModel) {
       {"qwen3.6-mini", "R R R K k"},
       {"tiny", "R K LI R"},
       {"tiny-draft", "K LI k l"},
-      {"tiny-formats", "K K LI L L"},
+      {"tiny-formats", "K K K LI L L"},
       {"tiny-held", "KH - H K"},
       {"tiny-ranks", "R KH LI K RH"},
       {"tiny-ring", "LI - K LI"},

@@ -16,7 +16,8 @@ struct AttentionKvReference {
             .elements = 2 * spec.heads * spec.head_dim,
             .parts = 2,
             .format = spec.format,
-            .split = true};
+            .split = true,
+            .heads = spec.heads};
   }
   template <typename Shape>
   static void read(Spec const& spec, Shape& shape) {
