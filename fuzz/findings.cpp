@@ -52,7 +52,7 @@ Finding finding_from(Json const& json) {
           .causes = json.at("causes").get<std::vector<std::string>>(),
           .text = json.at("text").get<std::string>(),
           .target = json.at("target").get<std::string>(),
-          .seed = json.at("seed").get<std::uint64_t>(),
+          .seed = count_of(json.at("seed")),
           .commit = json.at("commit").get<std::string>(),
           .mutant = json.at("mutant").get<std::string>(),
           .seen = json.at("first_seen").get<std::int64_t>()};
@@ -79,7 +79,7 @@ Reproducer reproducer_from(Json const& json, fs::path const& folder) {
   fs::path const path = folder / fs::path{file}.filename();
   Reproducer reproducer{.bytes = model::read_file(path),
                         .is_trace = path.extension() == ".trace",
-                        .seconds = json.at("seconds").get<double>()};
+                        .seconds = seconds_of(json.at("seconds"))};
   // The file may be newer than what was said of it: the process may have ended in between.
   reproducer.operations = measure(reproducer, path.string());
   return reproducer;
@@ -97,14 +97,14 @@ Json json_of(Bucket const& bucket) {
 
 Bucket bucket_from(Json const& json, fs::path const& folder) {
   Bucket bucket{.first = finding_from(json),
-                .count = json.at("count").get<std::uint64_t>(),
+                .count = count_of(json.at("count")),
                 .last_seen = json.at("last_seen").get<std::int64_t>(),
                 .shortest = reproducer_from(json.at("shortest"), folder),
                 .fastest = reproducer_from(json.at("fastest"), folder)};
   std::string const state = json.at("state").get<std::string>();
   auto const* const found = std::find(kStates.begin(), kStates.end(), state);
   if (found == kStates.end()) {
-    throw InputError{"unknown state '" + state + "'"};
+    throw InputError{(folder / kFile).string() + ": is damaged: unknown state '" + state + "'"};
   }
   bucket.state = static_cast<Lifecycle>(found - kStates.begin());
   return bucket;
@@ -316,7 +316,7 @@ Finding parse_finding(std::string_view text, std::string const& origin) {
     finding.reproducer = {.bytes = is_trace ? json.at("trace").get<std::string>()
                                             : bytes_of(json.at("bytes").get<std::string>()),
                           .is_trace = is_trace,
-                          .seconds = json.at("seconds").get<double>()};
+                          .seconds = seconds_of(json.at("seconds"))};
     finding.reproducer.operations = measure(finding.reproducer, origin);
     return finding;
   });

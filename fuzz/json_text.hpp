@@ -2,6 +2,7 @@
 // The JSON that the harness writes for itself and reads again.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -14,6 +15,24 @@ using Json = nlohmann::ordered_json;
 
 inline std::string text_of(Json const& json) {
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+/// A whole number that is not negative; the library's own get() takes others for one.
+inline std::uint64_t count_of(Json const& json) {
+  if (!json.is_number_unsigned()) {
+    throw nlohmann::json::other_error::create(501, json.dump() + " is no count", &json);
+  }
+  return json.get<std::uint64_t>();
+}
+
+/// A length of time.
+inline double seconds_of(Json const& json) {
+  double const seconds = json.is_number() ? json.get<double>() : -1;
+  constexpr double kMost = 1e12;
+  if (!(seconds >= 0 && seconds <= kMost)) {
+    throw nlohmann::json::other_error::create(501, json.dump() + " are no seconds", &json);
+  }
+  return seconds;
 }
 
 /// Reads JSON with `read`; whatever is wrong with it is said with `origin` in front.

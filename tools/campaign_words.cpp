@@ -91,6 +91,21 @@ Options read_fuzz(CLI::App const& command, Words const& words) {
                       .resume = words.resume,
                       .mute_canary = words.mute_canary,
                       .json = words.json};
+  for (char const* const word : {"--for",
+                                 "--workers",
+                                 "--targets",
+                                 "--resume",
+                                 "--seed",
+                                 "--timeout",
+                                 "--sanitized",
+                                 "--seeds",
+                                 "--exchange",
+                                 "--merge-every",
+                                 "--mutant"}) {
+    if (!options.collect.empty() && was_given(command, word)) {
+      throw model::InputError{std::string{word} + ": --collect merges what ran, and runs nothing"};
+    }
+  }
   if (was_given(command, "--dir")) {
     options.folder = words.folder;
   }

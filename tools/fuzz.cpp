@@ -16,6 +16,7 @@
 #include "fuzz/campaign/supervisor.hpp"
 #include "fuzz/campaign/worker.hpp"
 #include "fuzz/files.hpp"
+#include "models/input_error.hpp"
 #include "models/read_file.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
@@ -49,6 +50,15 @@ class Lock {
     }
   }
   ~Lock() { close(file_); }
+  /// Throws when a supervisor has the folder.
+  static void expect_free(fs::path const& folder) {
+    int const file = open((folder / "lock").c_str(), O_RDONLY | O_CLOEXEC);
+    bool const is_free = file < 0 || flock(file, LOCK_SH | LOCK_NB) == 0;
+    close(file);
+    if (!is_free) {
+      throw EnvironmentError{folder.string() + ": its campaign still runs"};
+    }
+  }
   Lock(Lock const&) = delete;
   Lock& operator=(Lock const&) = delete;
 
@@ -85,11 +95,12 @@ std::string sanitized_program(FuzzOptions const& options) {
           ? fs::path{*options.sanitized}
           : fs::path{in_preset("asan", options.mutant ? "holdfast-mutants" : "holdfast")};
   std::error_code error;
-  if (fs::exists(program, error)) {
-    return program.string();
+  if (fs::is_regular_file(program, error) && access(program.c_str(), X_OK) == 0) {
+    return fs::absolute(program).string();
   }
   if (options.sanitized) {
-    throw EnvironmentError{program.string() + ": is not there"};
+    throw EnvironmentError{program.string() +
+                           (fs::exists(program, error) ? ": is no program" : ": is not there")};
   }
   return "";
 }
@@ -218,9 +229,9 @@ class View {
 };
 
 std::string summary(fs::path const& folder,
-                    fuzz::CampaignState const& state,
                     fuzz::Findings const& findings,
-                    bool canary_reported) {
+                    fuzz::CampaignResult const& result) {
+  fuzz::CampaignState const& state = result.state;
   std::string text;
   if (was_interrupted()) {
     text += in_colour(Colour::kNotice, "interrupted; --resume goes on") + "\n";
@@ -239,15 +250,16 @@ std::string summary(fs::path const& folder,
                       counted(fuzz::count_units({folder}), "unit"),
                       state.history.empty() ? 0 : state.history.back().transitions,
                       counted(findings.buckets().size(), "finding"),
-                      canary_reported ? in_colour(Colour::kGood, "reported")
-                                      : in_colour(Colour::kBad, "NOT REPORTED"),
+                      result.canary_reported    ? in_colour(Colour::kGood, "reported")
+                      : result.canary_is_silent ? in_colour(Colour::kBad, "NOT REPORTED")
+                                                : in_colour(Colour::kNotice, "had no time"),
                       (folder / "report.html").string());
   for (auto const& [name, bucket] : findings.buckets()) {
     text += fmt::format("\n{} ({}, {} times): {}\n",
                         fuzz::describe(bucket.first.signature),
                         fuzz::name_of(bucket.state),
                         bucket.count,
-                        bucket.first.text) +
+                        model::escaped(bucket.first.text)) +
             reproduce_with(reproduce_command(findings, name, bucket));
   }
   return text;
@@ -257,19 +269,22 @@ int finish(FuzzOptions const& options, fuzz::CampaignResult const& result) {
   fs::path const folder = options.folder;
   fuzz::Findings const findings{fuzz::CampaignFolder{folder}.findings()};
   Reports const reports = reports_of(folder, result.state, findings, result.canary_reported);
-  print(options.json ? reports.json
-                     : summary(folder, result.state, findings, result.canary_reported));
+  print(options.json ? reports.json : summary(folder, findings, result));
   bool const has_open =
       std::any_of(findings.buckets().begin(), findings.buckets().end(), [](auto const& named) {
         return named.second.state != fuzz::Lifecycle::kFixed;
       });
-  return exit_code(has_open || !result.canary_reported);
+  return exit_code(has_open || result.canary_is_silent);
 }
 
 }  // namespace
 
 int execute(FuzzOptions const& options) {
   if (!options.collect.empty()) {
+    Lock const lock{options.folder};
+    for (std::string const& folder : options.collect) {
+      Lock::expect_free(folder);
+    }
     return finish(
         options,
         fuzz::collect_campaigns({options.collect.begin(), options.collect.end()}, options.folder));
@@ -288,6 +303,7 @@ int execute(FuzzOptions const& options) {
       .seed = options.seed ? *options.seed
               : commit     ? read_seed(*commit)
                            : kDefaultSeed,
+      .is_seed_given = options.seed.has_value(),
       .commit = commit.value_or(""),
       .mutant = options.mutant.value_or(""),
       .resume = options.resume,
@@ -299,13 +315,15 @@ int execute(FuzzOptions const& options) {
       .merge_every = options.merge_every,
       .mute_canary = options.mute_canary,
       .should_stop = was_interrupted,
-      .on_view = [&](fuzz::CampaignState const& state, fuzz::Findings const& findings) {
-        view.show(state, findings);
-        if (state.elapsed >= next_report) {
-          next_report = state.elapsed + kReportEvery;
-          reports_of(options.folder, state, findings, state.canaries != 0);
-        }
-      }};
+      .on_word = [](std::string const& line) { complain(line); },
+      .on_view =
+          [&](fuzz::CampaignState const& state, fuzz::Findings const& findings) {
+            view.show(state, findings);
+            if (state.elapsed >= next_report) {
+              next_report = state.elapsed + kReportEvery;
+              reports_of(options.folder, state, findings, state.canaries != 0);
+            }
+          }};
   turn_on_mutant(options.mutant);
   return finish(options, fuzz::run_campaign(plan));
 }

@@ -43,22 +43,49 @@ void add_history(std::vector<HistoryPoint>& sum, std::vector<HistoryPoint> const
   }
 }
 
+/// One of them, read whole.
+struct Campaign {
+  CampaignFolder folder;
+  CampaignState state;
+  std::vector<std::uint64_t> transitions;
+  Findings findings;
+};
+
+std::vector<Campaign> read_all(std::vector<fs::path> const& folders) {
+  std::vector<Campaign> campaigns;
+  std::set<fs::path> seen;
+  for (fs::path const& path : folders) {
+    CampaignFolder const folder{path};
+    std::error_code error;
+    if (fs::exists(path, error) && !seen.insert(fs::canonical(path, error)).second) {
+      throw model::InputError{path.string() + ": is named twice"};
+    }
+    campaigns.push_back({.folder = folder,
+                         .state = read_state(folder.state()),
+                         .transitions = read_transitions(folder.coverage()),
+                         .findings = Findings{folder.findings()}});
+  }
+  return campaigns;
+}
+
 }  // namespace
 
 CampaignResult collect_campaigns(std::vector<fs::path> const& folders, fs::path const& into) {
   CampaignFolder const target{into};
   std::error_code error;
-  if (fs::exists(target.state(), error)) {
-    throw model::InputError{into.string() +
-                            ": has a campaign; others are merged into a new folder"};
+  for (fs::path const& path : {target.state(), target.findings(), target.root / "corpus"}) {
+    if (fs::exists(path, error)) {
+      throw model::InputError{into.string() + ": has " +
+                              (path == target.state() ? "a campaign" : path.filename().string()) +
+                              "; campaigns are merged into a new folder"};
+    }
   }
+  std::vector<Campaign> const campaigns = read_all(folders);
   make_folder(into);
   CampaignResult sum{.canary_reported = true};
   std::set<std::uint64_t> transitions;
   Findings findings{target.findings()};
-  for (fs::path const& path : folders) {
-    CampaignFolder const folder{path};
-    CampaignState const state = read_state(folder.state());
+  for (auto const& [folder, state, keys, found] : campaigns) {
     sum.state.seed = sum.state.starts == 0 ? state.seed : sum.state.seed;
     sum.state.commit = state.commit;
     sum.state.mutant = sum.state.mutant.empty() ? state.mutant : sum.state.mutant;
@@ -71,14 +98,13 @@ CampaignResult collect_campaigns(std::vector<fs::path> const& folders, fs::path 
       add(sum.state.targets[name], one);
       if (fs::exists(folder.corpus(name), error)) {
         make_folder(target.corpus(name));
-        copy_units(folder.corpus(name), target.corpus(name));
+        copy_units(folder.corpus(name), target.corpus(name), name, [](std::string const&) {});
       }
     }
-    for (std::uint64_t const key : read_transitions(folder.coverage())) {
-      transitions.insert(key);
-    }
-    findings.merge(Findings{folder.findings()});
+    transitions.insert(keys.begin(), keys.end());
+    findings.merge(found);
   }
+  sum.canary_is_silent = !sum.canary_reported;
   sum.transitions = {transitions.begin(), transitions.end()};
   write_whole(target.coverage(), print_transitions(sum.transitions));
   write_whole(target.state(), print_state(sum.state));  // last: now it is a campaign

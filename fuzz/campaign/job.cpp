@@ -28,12 +28,17 @@ std::string print_job(Job const& job) {
 }
 
 Job parse_job(std::string_view text, std::string const& origin) {
-  return read_json(text, origin, [](Json const& json) {
-    Job job{.kind = static_cast<JobKind>(json.at("kind").get<int>()),
+  return read_json(text, origin, [&](Json const& json) {
+    std::uint64_t const kind = count_of(json.at("kind"));
+    if (kind > static_cast<std::uint64_t>(JobKind::kMerge)) {
+      throw model::InputError{origin + ": is damaged: " + std::to_string(kind) +
+                              " is no kind of job"};
+    }
+    Job job{.kind = static_cast<JobKind>(kind),
             .target = json.at("target").get<std::string>(),
-            .seed = json.at("seed").get<std::uint64_t>(),
-            .lease = json.at("lease").get<std::uint64_t>(),
-            .seconds = json.at("seconds").get<double>(),
+            .seed = count_of(json.at("seed")),
+            .lease = count_of(json.at("lease")),
+            .seconds = seconds_of(json.at("seconds")),
             .root = json.at("root").get<std::string>(),
             .work = json.at("work").get<std::string>(),
             .commit = json.at("commit").get<std::string>(),
@@ -44,7 +49,7 @@ Job parse_job(std::string_view text, std::string const& origin) {
             .death = json.at("death").get<std::string>(),
             .log = json.at("log").get<std::string>()};
     if (!json.at("program").is_null()) {
-      job.program = json.at("program").get<std::uint64_t>();
+      job.program = count_of(json.at("program"));
     }
     return job;
   });
@@ -62,8 +67,8 @@ std::string print_result(JobResult const& result) {
 JobResult parse_result(std::string_view text, std::string const& origin) {
   return read_json(text, origin, [](Json const& json) {
     return JobResult{
-        .programs = json.at("programs").get<std::uint64_t>(),
-        .operations = json.at("operations").get<std::uint64_t>(),
+        .programs = count_of(json.at("programs")),
+        .operations = count_of(json.at("operations")),
         .met = json.at("met").get<std::map<std::string, std::uint64_t>>(),
         .aliases = json.at("aliases").get<Aliases>(),
         .transitions = json.at("transitions").get<std::vector<std::uint64_t>>(),

@@ -45,6 +45,16 @@ std::vector<std::string> job_words(CampaignPlan const& plan, Job const& job, boo
   return {plan.worker, "fuzz-worker", (fs::path{job.work} / "job.json").string()};
 }
 
+fs::path artifact_path(Job const& job, fs::path const& input, std::string const& bytes) {
+  return CampaignFolder{job.root}.artifacts() /
+         (job.target + "-" + name_of_bytes(bytes) + input.extension().string());
+}
+
+std::string target_of_artifact(fs::path const& path) {
+  std::string const name = path.filename().string();
+  return name.substr(0, name.rfind('-'));
+}
+
 std::vector<std::string> units_of(Job const& job) {
   std::istringstream lines{job.input};
   std::vector<std::string> units;

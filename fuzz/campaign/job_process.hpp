@@ -15,6 +15,12 @@ namespace holdfast::fuzz {
                                                  Job const& job,
                                                  bool& is_of_others);
 
+/// Where an input that killed a target is kept; and the target of such a file.
+[[nodiscard]] std::filesystem::path artifact_path(Job const& job,
+                                                  std::filesystem::path const& input,
+                                                  std::string const& bytes);
+[[nodiscard]] std::string target_of_artifact(std::filesystem::path const& path);
+
 /// Paths of the units of a kCheck job.
 [[nodiscard]] std::vector<std::string> units_of(Job const& job);
 

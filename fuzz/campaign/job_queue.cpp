@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fuzz/campaign/job_process.hpp"
+#include "fuzz/files.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -20,14 +21,63 @@ bool is_running(std::span<WorkerProcess const> running, std::string const& targe
 
 void JobQueue::begin(double elapsed) {
   next_frontier_ = elapsed + plan_.seconds / 10;
-  waiting_.assign(state_.jobs.begin(), state_.jobs.end());
-  std::erase_if(waiting_, [](Job const& job) {
-    return job.kind == JobKind::kCanary || job.kind == JobKind::kMerge ||
-           job.kind == JobKind::kFrontier;
-  });
+  for (Job& job : state_.jobs) {
+    if (take_over(job)) {
+      waiting_.push_back(std::move(job));
+    }
+  }
+  recover_left_over();
   Job canary = fresh(JobKind::kCanary, kCanaryTarget);
   canary.mute_canary = plan_.mute_canary;
   waiting_.push_front(canary);
+}
+
+/// Whether a job of a supervisor that ended is one of this. The folder may lie elsewhere by now, and
+/// another choice of targets and programs may hold.
+bool JobQueue::take_over(Job& job) {
+  namespace fs = std::filesystem;
+  CampaignFolder const folder{plan_.folder};
+  std::error_code error;
+  job.root = plan_.folder.string();
+  switch (job.kind) {
+    case JobKind::kRun:
+      return std::any_of(plan_.targets.begin(), plan_.targets.end(), [&](auto const& target) {
+        return target.name == job.target;
+      });
+    case JobKind::kRecover:
+      if (!job.input.empty()) {
+        job.input = (folder.artifacts() / fs::path{job.input}.filename()).string();
+      }
+      return job.input.empty() || fs::exists(job.input, error);  // else it was handed over
+    case JobKind::kCheck:
+      for (std::string const& unit : units_of(job)) {
+        fs::path const path = folder.corpus(job.target) / fs::path{unit}.filename();
+        if (fs::exists(path, error)) {
+          add_unit(path.string());
+        }
+      }
+      return false;  // a new one is made of them
+    case JobKind::kCanary:
+    case JobKind::kFrontier:
+    case JobKind::kMerge:
+      break;
+  }
+  return false;
+}
+
+/// Inputs that killed a target, and that no job is about: the supervisor was killed in between.
+void JobQueue::recover_left_over() {
+  for (std::filesystem::path const& path : entries_of(CampaignFolder{plan_.folder}.artifacts())) {
+    bool const is_known = std::any_of(waiting_.begin(), waiting_.end(), [&](Job const& job) {
+      return job.kind == JobKind::kRecover && job.input == path.string();
+    });
+    if (!is_known) {
+      Job job = fresh(JobKind::kRecover, target_of_artifact(path));
+      job.input = path.string();
+      job.death = "DIED";
+      waiting_.push_front(std::move(job));
+    }
+  }
 }
 
 Job JobQueue::fresh(JobKind kind, std::string const& target) const {

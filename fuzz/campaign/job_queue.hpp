@@ -40,6 +40,8 @@ class JobQueue {
     std::span<WorkerProcess const> running;
     double elapsed;
   };
+  [[nodiscard]] bool take_over(Job& job);
+  void recover_left_over();
   [[nodiscard]] CampaignTarget const* neediest(Moment const& now) const;
   [[nodiscard]] bool is_merge_due(CampaignTarget const& target, Moment const& now) const;
   bool merge_due(Moment const& now, Job& job);

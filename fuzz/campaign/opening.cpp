@@ -15,6 +15,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Whether the bytes of a file are a unit of the target: of our own, only those that it wrote itself.
+bool is_unit(fs::path const& path, std::string const& bytes, std::string const& target) {
+  return target != kSwarmTarget ||
+         (!bytes.empty() && static_cast<std::uint8_t>(bytes[0]) == kProgramMagic &&
+          path.filename() == name_of_bytes(bytes));
+}
+
+std::string damaged(fs::path const& unit, std::string const& target) {
+  return unit.string() + ": is a damaged unit of " + target;
+}
+
 }  // namespace
 
 Findings open_findings(fs::path const& path) {
@@ -24,7 +35,6 @@ Findings open_findings(fs::path const& path) {
 
 void open_corpus(CampaignFolder const& folder,
                  std::string const& target,
-                 bool is_own,
                  std::string const& seeds) {
   fs::path const corpus = folder.corpus(target);
   std::error_code error;
@@ -37,13 +47,13 @@ void open_corpus(CampaignFolder const& folder,
   }
   remove_unfinished(corpus);
   if (!seeds.empty() && fs::exists(fs::path{seeds} / target, error)) {
-    copy_units(fs::path{seeds} / target, corpus);
+    copy_units(fs::path{seeds} / target, corpus, target, [](std::string const& line) {
+      throw model::InputError{line};
+    });
   }
   for (fs::path const& unit : entries_of(corpus)) {
-    std::string const bytes = model::read_file(unit);
-    if (is_own && (bytes.empty() || static_cast<std::uint8_t>(bytes[0]) != kProgramMagic ||
-                   unit.filename() != name_of_bytes(bytes))) {
-      throw model::InputError{unit.string() + ": is a damaged unit of " + target};
+    if (!is_unit(unit, model::read_file(unit), target)) {
+      throw model::InputError{damaged(unit, target)};
     }
   }
 }
@@ -75,23 +85,34 @@ void take_merged(CampaignFolder const& folder, Job const& job) {
   remove_whole(folder.before_merge(job.target));
 }
 
-void exchange_units(CampaignFolder const& folder, CampaignPlan const& plan) {
+void exchange_units(CampaignFolder const& folder,
+                    CampaignPlan const& plan,
+                    OnBadUnit const& on_bad) {
   if (plan.exchange.empty()) {
     return;
   }
   for (CampaignTarget const& target : plan.targets) {
     fs::path const shared = fs::path{plan.exchange} / target.name;
     make_folder(shared);
-    copy_units(folder.corpus(target.name), shared);
-    copy_units(shared, folder.corpus(target.name));
+    copy_units(folder.corpus(target.name), shared, target.name, on_bad);
+    copy_units(shared, folder.corpus(target.name), target.name, on_bad);
   }
 }
 
-void copy_units(fs::path const& from, fs::path const& to) {
+void copy_units(fs::path const& from,
+                fs::path const& to,
+                std::string const& target,
+                OnBadUnit const& on_bad) {
   std::error_code error;
   for (fs::path const& unit : entries_of(from)) {
-    if (!fs::exists(to / unit.filename(), error)) {
-      write_whole(to / unit.filename(), model::read_file(unit), Outlives::kProcess);
+    if (fs::exists(to / unit.filename(), error) || !fs::is_regular_file(unit, error)) {
+      continue;
+    }
+    std::string const bytes = model::read_file(unit);
+    if (is_unit(unit, bytes, target)) {
+      write_whole(to / unit.filename(), bytes, Outlives::kProcess);
+    } else {
+      on_bad(damaged(unit, target));
     }
   }
 }

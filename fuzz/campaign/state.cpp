@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/campaign/state.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/files.hpp"
@@ -24,43 +25,49 @@ Json json_of(TargetState const& target) {
 }
 
 TargetState target_from(Json const& json) {
-  return {.next_lease = json.at("next_lease").get<std::uint64_t>(),
-          .jobs = json.at("jobs").get<std::uint64_t>(),
-          .seconds = json.at("seconds").get<double>(),
-          .programs = json.at("programs").get<std::uint64_t>(),
-          .operations = json.at("operations").get<std::uint64_t>(),
-          .coverage = json.at("coverage").get<std::uint64_t>(),
-          .crashes = json.at("crashes").get<std::uint64_t>(),
-          .time_outs = json.at("time_outs").get<std::uint64_t>(),
-          .memory_kills = json.at("memory_kills").get<std::uint64_t>()};
+  return {.next_lease = count_of(json.at("next_lease")),
+          .jobs = count_of(json.at("jobs")),
+          .seconds = seconds_of(json.at("seconds")),
+          .programs = count_of(json.at("programs")),
+          .operations = count_of(json.at("operations")),
+          .coverage = count_of(json.at("coverage")),
+          .crashes = count_of(json.at("crashes")),
+          .time_outs = count_of(json.at("time_outs")),
+          .memory_kills = count_of(json.at("memory_kills"))};
 }
 
 HistoryPoint point_from(Json const& json) {
-  return {.seconds = json.at(0).get<double>(),
-          .programs = json.at(1).get<std::uint64_t>(),
-          .transitions = json.at(2).get<std::uint64_t>(),
-          .units = json.at(3).get<std::uint64_t>(),
-          .findings = json.at(4).get<std::uint64_t>()};
+  return {.seconds = seconds_of(json.at(0)),
+          .programs = count_of(json.at(1)),
+          .transitions = count_of(json.at(2)),
+          .units = count_of(json.at(3)),
+          .findings = count_of(json.at(4))};
 }
 
 CampaignState state_from(Json const& json, std::string const& origin) {
-  CampaignState state{.seed = json.at("seed").get<std::uint64_t>(),
+  CampaignState state{.seed = count_of(json.at("seed")),
                       .commit = json.at("commit").get<std::string>(),
                       .mutant = json.at("mutant").get<std::string>(),
-                      .elapsed = json.at("elapsed").get<double>(),
-                      .merged = json.at("merged").get<double>(),
-                      .starts = json.at("starts").get<std::uint64_t>(),
-                      .canaries = json.at("canaries").get<std::uint64_t>(),
+                      .elapsed = seconds_of(json.at("elapsed")),
+                      .merged = seconds_of(json.at("merged")),
+                      .starts = count_of(json.at("starts")),
+                      .canaries = count_of(json.at("canaries")),
                       .targets = {},
                       .jobs = {},
                       .history = {}};
-  for (auto const& [name, target] : json.at("targets").items()) {
+  for (auto const& [name, target] : json.at("targets").get<std::map<std::string, Json>>()) {
+    bool const is_name = std::all_of(name.begin(), name.end(), [](char letter) {
+      return (letter >= 'a' && letter <= 'z') || letter == '_';
+    });
+    if (!is_name || name.empty()) {  // it is the name of a folder
+      throw model::InputError{origin + ": is damaged: '" + name + "' is no target"};
+    }
     state.targets[name] = target_from(target);
   }
-  for (Json const& job : json.at("jobs")) {
+  for (Json const& job : json.at("jobs").get<std::vector<Json>>()) {
     state.jobs.push_back(parse_job(job.dump(), origin));
   }
-  for (Json const& point : json.at("history")) {
+  for (Json const& point : json.at("history").get<std::vector<Json>>()) {
     state.history.push_back(point_from(point));
   }
   return state;

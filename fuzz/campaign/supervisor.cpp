@@ -48,11 +48,11 @@ class Supervisor {
   CampaignResult run() {
     open_state();
     for (CampaignTarget const& target : plan_.targets) {
-      open_corpus(folder_, target.name, target.program.empty(), plan_.seeds);
+      open_corpus(folder_, target.name, plan_.seeds);
     }
     findings_.age();
     replay_known(findings_);
-    exchange_units(folder_, plan_);  // before the clock runs: others may have thousands of units
+    exchange();  // before the clock runs: others may have thousands of units
     begin();
     while (!is_over() || !running_.empty()) {
       reap();
@@ -71,7 +71,9 @@ class Supervisor {
     save();
     return {.state = state_,
             .transitions = {transitions_.begin(), transitions_.end()},
-            .canary_reported = canary_seen_ || (!started_any_ && state_.canaries != 0)};
+            .canary_reported = canary_seen_ || (!started_any_ && state_.canaries != 0),
+            .canary_is_silent = !canary_seen_ && (canary_ended_ || elapsed() >= plan_.seconds) &&
+                                (started_any_ || state_.canaries == 0)};
   }
 
  private:
@@ -94,12 +96,21 @@ class Supervisor {
                          (state_.mutant.empty() ? "no mutant" : "mutant " + state_.mutant)};
       }
     }
+    if (plan_.is_seed_given && state_.seed != plan_.seed) {
+      throw InputError{folder_.root.string() + ": is of seed " + std::to_string(state_.seed)};
+    }
     for (fs::path const& path :
          {folder_.spool(), folder_.artifacts(), folder_.root / "corpus", folder_.root / "work"}) {
       make_folder(path);
       remove_unfinished(path);
     }
     aliases_ = read_aliases(folder_.aliases());
+    // A failure counts as known where its finding is: somebody may have taken that away.
+    if (std::erase_if(aliases_, [&](auto const& alias) {
+          return findings_.buckets().count(alias.second) == 0;
+        }) != 0) {
+      write_whole(folder_.aliases(), print_aliases(aliases_));
+    }
     for (auto const key : read_transitions(folder_.coverage())) {
       transitions_.insert(key);
     }
@@ -194,8 +205,22 @@ class Supervisor {
         running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
         finish(one, status);
         save();
+        // Only now is it known without them.
+        for (fs::path const& input : spent_) {
+          remove_whole(input);
+        }
+        spent_.clear();
+        exchange();
       }
     }
+  }
+
+  void exchange() {
+    exchange_units(folder_, plan_, [&](std::string const& line) {
+      if (said_.insert(line).second && plan_.on_word) {
+        plan_.on_word(line + ", and is passed over");
+      }
+    });
   }
 
   void finish(WorkerProcess const& one, int status) {
@@ -222,6 +247,7 @@ class Supervisor {
     } else if (one.is_fuzz_target) {
       finish_fuzz(one, status, log, target);
     } else {
+      canary_ended_ = canary_ended_ || one.job.kind == JobKind::kCanary;
       finish_own(one, status, log, target);
     }
   }
@@ -241,7 +267,7 @@ class Supervisor {
       return;
     }
     if (has_own_code && sanitizer_id(log).empty()) {
-      throw CampaignError{last_line_of(log)};
+      throw CampaignError{said_by(one, status, log)};
     }
     ++target.crashes;
     recover_program(one, death_of(status), log);
@@ -274,9 +300,8 @@ class Supervisor {
       jobs_.add_unit((folder_.corpus(job.target) / unit).string());
     }
     if (job.kind == JobKind::kRecover && !job.input.empty()) {
-      remove_whole(job.input);
+      spent_.emplace_back(job.input);
     }
-    exchange_units(folder_, plan_);
   }
 
   void finish_fuzz(WorkerProcess const& one,
@@ -293,16 +318,15 @@ class Supervisor {
       ++target.memory_kills;
     } else if (!end.input.empty()) {
       ++(end.death == "HANG" ? target.time_outs : target.crashes);
-      fs::path const kept = folder_.artifacts() / (name_of_bytes(model::read_file(end.input)) +
-                                                   fs::path{end.input}.extension().string());
-      move_whole(end.input, kept);
+      std::string const bytes = model::read_file(end.input);
+      fs::path const kept = artifact_path(one.job, end.input, bytes);
+      write_whole(kept, bytes);
       Job job = jobs_.fresh(JobKind::kRecover, one.job.target);
       job.input = kept.string();
       job.death = end.death;
       job.log = log;
       jobs_.push_front(job);
     }
-    exchange_units(folder_, plan_);
   }
 
   /// The program that a worker was at when it died.
@@ -341,7 +365,7 @@ class Supervisor {
         return;  // it was interrupted; the corpus is as it was
       }
       throw CampaignError{one.job.target +
-                          ": the merge of its corpus failed: " + last_line_of(log)};
+                          ": the merge of its corpus failed: " + said_by(one, status, log)};
     }
     take_merged(folder_, one.job);
   }
@@ -352,7 +376,7 @@ class Supervisor {
       return;
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) > 1 && sanitizer_id(log).empty()) {
-      throw CampaignError{"the build with sanitizers: " + last_line_of(log)};
+      throw CampaignError{"the build with sanitizers: " + said_by(one, status, log)};
     }
     std::vector<std::string> units = units_of(one.job);
     auto const bad = std::find_if(units.begin(), units.end(), [&](std::string const& unit) {
@@ -417,6 +441,16 @@ class Supervisor {
     }
   }
 
+  /// The last line of a worker; it may have been unable to write one.
+  [[nodiscard]] static std::string said_by(WorkerProcess const& one,
+                                           int status,
+                                           std::string const& log) {
+    std::string const line = last_line_of(log);
+    return line.empty() ? one.job.work + ": a worker for " + one.job.target + " ended with " +
+                              death_of(status) + " and could not say why; is the disk full?"
+                        : line;
+  }
+
   [[nodiscard]] bool is_stopping() const { return stop_at_ != 0; }
 
   /// The time is over: programs end by themselves; what goes on is ended.
@@ -457,12 +491,15 @@ class Supervisor {
   Aliases aliases_;
   JobQueue jobs_;
   std::vector<WorkerProcess> running_;
+  std::vector<fs::path> spent_;  // inputs that were looked at; they go once the state says so
+  std::set<std::string> said_;
   double started_ = 0;
   double before_ = 0;  // elapsed before this supervisor
   double next_view_ = 0;
   double stop_at_ = 0;
   bool stopping_ = false;  // workers are killed
   bool canary_seen_ = false;
+  bool canary_ended_ = false;
   bool started_any_ = false;  // else there was no time left
 };
 

@@ -26,6 +26,7 @@ struct CampaignPlan {
   std::uint32_t workers = 1;
   std::vector<CampaignTarget> targets;
   std::uint64_t seed = 0;
+  bool is_seed_given = false;  ///< else a campaign that is resumed keeps its own
   std::string commit;
   std::string mutant;
   bool resume = false;
@@ -37,6 +38,8 @@ struct CampaignPlan {
   double merge_every = 24.0 * 3600;  ///< seconds between merges of corpora
   bool mute_canary = false;          ///< for the test of the canary
   std::function<bool()> should_stop;
+  /// What went wrong beside the work, in one line: once each.
+  std::function<void(std::string const& line)> on_word;
   /// Called about twice a second.
   std::function<void(CampaignState const& state, Findings const& findings)> on_view;
 };
@@ -46,6 +49,7 @@ struct CampaignResult {
   CampaignState state;
   std::vector<std::uint64_t> transitions;
   bool canary_reported = false;
+  bool canary_is_silent = false;  ///< it ran to its end, and nothing was reported
 };
 
 /// A worker cannot work; `what()` is its own line.
@@ -59,7 +63,8 @@ class CampaignError : public std::runtime_error {
 /// process must have one thread and be the only supervisor of the folder.
 [[nodiscard]] CampaignResult run_campaign(CampaignPlan const& plan);
 
-/// Merges finished campaigns into a fresh folder: each finding once, each unit once.
+/// Merges finished campaigns into a fresh folder: each finding once, each unit once. All are read before
+/// anything is written. Throws model::InputError and FileError.
 [[nodiscard]] CampaignResult collect_campaigns(std::vector<std::filesystem::path> const& folders,
                                                std::filesystem::path const& into);
 

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <system_error>
@@ -38,6 +39,7 @@ constexpr int kNotStarted = 127;
   }
   argv.push_back(nullptr);
   execv(argv.front(), argv.data());
+  dprintf(STDERR_FILENO, "%s: cannot be started: %s\n", argv.front(), std::strerror(errno));
   _exit(kNotStarted);
 }
 
