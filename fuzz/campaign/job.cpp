@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/campaign/job.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -10,6 +11,13 @@
 #include "models/read_file.hpp"
 
 namespace holdfast::fuzz {
+
+bool is_target_name(std::string_view name) noexcept {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || letter == '_';
+  });
+}
+
 std::string print_job(Job const& job) {
   return text_of({{"kind", static_cast<int>(job.kind)},
                   {"target", job.target},

@@ -44,6 +44,9 @@ struct CampaignFolder {
 inline constexpr char const* kSwarmTarget = "swarm";
 inline constexpr char const* kCanaryTarget = "canary";
 
+/// Whether it can be the name of a target, and so of its folder.
+[[nodiscard]] bool is_target_name(std::string_view name) noexcept;
+
 enum class JobKind : std::uint8_t {
   kRun,       ///< random programs for some seconds
   kCanary,    ///< programs that fail on schedule

@@ -52,7 +52,8 @@ fs::path artifact_path(Job const& job, fs::path const& input, std::string const&
 
 std::string target_of_artifact(fs::path const& path) {
   std::string const name = path.filename().string();
-  return name.substr(0, name.rfind('-'));
+  std::string const target = name.substr(0, name.rfind('-'));
+  return is_target_name(target) ? target : kSwarmTarget;
 }
 
 std::vector<std::string> units_of(Job const& job) {

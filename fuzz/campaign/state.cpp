@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/campaign/state.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/files.hpp"
@@ -56,10 +55,7 @@ CampaignState state_from(Json const& json, std::string const& origin) {
                       .jobs = {},
                       .history = {}};
   for (auto const& [name, target] : json.at("targets").get<std::map<std::string, Json>>()) {
-    bool const is_name = std::all_of(name.begin(), name.end(), [](char letter) {
-      return (letter >= 'a' && letter <= 'z') || letter == '_';
-    });
-    if (!is_name || name.empty()) {  // it is the name of a folder
+    if (!is_target_name(name)) {
       throw model::InputError{origin + ": is damaged: '" + name + "' is no target"};
     }
     state.targets[name] = target_from(target);

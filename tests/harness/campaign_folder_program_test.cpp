@@ -20,8 +20,11 @@ class CampaignFolder : public Program {
     Outcome const outcome = shell(kGoOn + ("--for 1s --dir " + name));
     ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
   }
-  [[nodiscard]] Outcome go_on(std::string const& name, std::string const& words = "") const {
-    return shell(kGoOn + ("--for 2s --resume --json --dir " + name + " " + words));
+  [[nodiscard]] Outcome go_on(std::string const& name,
+                              std::string const& words = "",
+                              int seconds = 2) const {
+    return shell(kGoOn + ("--resume --json --dir " + name + " --for " + std::to_string(seconds) +
+                          "s " + words));
   }
   void change(std::string const& file, std::function<void(Json& json)> const& how) const {
     Json json = Json::parse(content_of(path(file)));
@@ -78,6 +81,10 @@ TEST_F(CampaignFolder, AnInputThatNoJobIsAboutIsLookedAt) {
   EXPECT_EQ(finding.at("id"), "DIED");
   EXPECT_EQ(finding.at("target"), "fuzz_trace_text");
   EXPECT_TRUE(fs::is_empty(path("c/artifacts")));
+  write("c/artifacts/0123.trace", "of nobody knows which target");
+  EXPECT_EQ(go_on("c", "", 3).code, 1);
+  EXPECT_TRUE(fs::is_empty(path("c/artifacts")));
+  EXPECT_EQ(go_on("c", "", 3).code, 1);  // the folder can be read
 }
 
 TEST_F(CampaignFolder, AJobWhoseInputWasHandedOverIsDone) {
