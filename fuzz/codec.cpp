@@ -213,22 +213,25 @@ model::Trace decode_program(std::span<std::uint8_t const> bytes) {
   return program;
 }
 
-model::Trace load_program(std::string const& path) {
-  std::string const text = model::read_file(path);
+model::Trace parse_program(std::string const& text, std::string const& origin) {
   std::span const bytes{reinterpret_cast<std::uint8_t const*>(text.data()), text.size()};
   if (!is_program(bytes)) {
-    return model::parse_trace(text, path);
+    return model::parse_trace(text, origin);
   }
   if (!has_known_version(bytes)) {
-    throw model::InputError{path + ": is an encoded program, but not of version " +
+    throw model::InputError{origin + ": is an encoded program, but not of version " +
                             std::to_string(kProgramVersion) + " or " +
                             std::to_string(kSimProgramVersion)};
   }
   model::Trace program = decode_program(bytes);
   if (program.geometry.empty()) {
-    throw model::InputError{path + ": is an encoded program without a geometry"};
+    throw model::InputError{origin + ": is an encoded program without a geometry"};
   }
   return program;
+}
+
+model::Trace load_program(std::string const& path) {
+  return parse_program(model::read_file(path), path);
 }
 
 }  // namespace holdfast::fuzz

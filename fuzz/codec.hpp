@@ -47,8 +47,11 @@ inline constexpr std::uint32_t kNumberLimit = 1U << 24U;
 /// geometry and operations.
 [[nodiscard]] model::Trace decode_program(std::span<std::uint8_t const> bytes);
 
-/// Reads a trace or an encoded program. Throws InputError when it is missing, unreadable, or
-/// neither.
+/// The program that `text` is, a trace or an encoded program; `origin` begins the line of the
+/// InputError that is thrown when it is neither.
+[[nodiscard]] model::Trace parse_program(std::string const& text, std::string const& origin);
+
+/// The same of a file. Throws InputError when it is missing or unreadable, too.
 [[nodiscard]] model::Trace load_program(std::string const& path);
 
 }  // namespace holdfast::fuzz

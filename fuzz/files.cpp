@@ -62,9 +62,12 @@ int write_all(int file, std::string_view bytes, Outlives outlives) {
 /// A name beside `path` that nobody else writes to.
 fs::path unfinished(fs::path const& path) {
   static std::atomic<std::uint64_t> count{0};
-  return path.parent_path() /
-         fmt::format(
-             "{}{}-{}-{}", kUnfinished, path.filename().string(), getpid(), count.fetch_add(1));
+  constexpr std::size_t kMost = 200;  // a name that is as long as names may be has no room left
+  return path.parent_path() / fmt::format("{}{}-{}-{}",
+                                          kUnfinished,
+                                          path.filename().string().substr(0, kMost),
+                                          getpid(),
+                                          count.fetch_add(1));
 }
 
 fs::path folder_of(fs::path const& path) {
@@ -94,7 +97,7 @@ bool is_unfinished(fs::path const& path) {
 
 void write_whole(fs::path const& path, std::string_view bytes, Outlives outlives) {
   fs::path const other = unfinished(path);
-  constexpr mode_t kMode = 0644;
+  constexpr mode_t kMode = 0666;  // less what the user takes away
   {
     Descriptor const file{open(other.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode)};
     int const code = file.number() < 0 ? errno : write_all(file.number(), bytes, outlives);
@@ -135,7 +138,8 @@ std::vector<fs::path> entries_of(fs::path const& folder) {
   std::error_code error;
   for (fs::directory_iterator entry{folder, error}, end; !error && entry != end;
        entry.increment(error)) {
-    if (!is_unfinished(entry->path())) {
+    std::error_code ignored;
+    if (!is_unfinished(entry->path()) && !entry->is_other(ignored)) {
       paths.push_back(entry->path());
     }
   }

@@ -38,7 +38,7 @@ void remove_whole(std::filesystem::path const& path);
 /// Renames, and syncs the folder of the new name. Throws FileError.
 void move_whole(std::filesystem::path const& from, std::filesystem::path const& to);
 
-/// What lies in a folder, sorted by name, without what is unfinished. Throws model::InputError when
+/// The files and folders in a folder, sorted by name, without what is unfinished. Throws model::InputError when
 /// it cannot be read.
 [[nodiscard]] std::vector<std::filesystem::path> entries_of(std::filesystem::path const& folder);
 

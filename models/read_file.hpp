@@ -20,7 +20,9 @@ class UnreadableFile : public InputError {
   int code_;
 };
 
-/// All bytes of a file, or the first `most`. Throws UnreadableFile.
+/// All bytes of a file, pipe or terminal, or the first `most`; what else there is, is refused. Waits
+/// for whoever writes into a pipe; a signal that is caught ends that, with the code EINTR. Throws
+/// UnreadableFile.
 [[nodiscard]] std::string read_file(std::string const& path, std::size_t most = SIZE_MAX);
 
 }  // namespace holdfast::model

@@ -6,8 +6,6 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <set>
 #include <system_error>
 
 #include "fuzz/codec.hpp"
@@ -75,13 +73,9 @@ class Pace {
 
 void replay(std::vector<std::string> const& paths, Pace& pace, Coverage& coverage) {
   std::vector<model::Trace> programs;
-  std::set<std::string> geometries;
   for (std::string const& path : traces_of(paths)) {
-    programs.push_back(fuzz::load_program(path));
-    if (geometries.insert(programs.back().geometry).second) {
-      static_cast<void>(
-          load_runnable(path));  // one that cannot be run is an error, not nothing seen
-    }
+    // One that cannot be run is an error, not nothing seen.
+    programs.push_back(load_runnable(path).trace);
   }
   std::size_t done = 0;
   static_cast<void>(fuzz::replay_for_coverage(programs, coverage, [&] {
@@ -112,10 +106,13 @@ void write_seeds(std::string const& folder, fuzz::FrontierResult const& frontier
   if (error) {
     throw EnvironmentError{folder + ": cannot be made: " + error.message()};
   }
-  for (std::size_t i = 0; i < frontier.seeds.size(); ++i) {
-    auto const bytes = fuzz::encode_program(frontier.seeds[i]);
-    write_file(fmt::format("{}/frontier-{:05}", folder, i),
-               {reinterpret_cast<char const*>(bytes.data()), bytes.size()});
+  for (model::Trace const& seed : frontier.seeds) {
+    auto const encoded = fuzz::encode_program(seed);
+    std::string_view const bytes{reinterpret_cast<char const*>(encoded.data()), encoded.size()};
+    // Named by what they are: seeds of an earlier time, which may be what was run, stay.
+    fuzz::write_whole(fs::path{folder} / ("frontier-" + fuzz::name_of_bytes(bytes)),
+                      bytes,
+                      fuzz::Outlives::kProcess);
   }
 }
 
@@ -211,8 +208,9 @@ std::string report_of(Known const& known) {
 
 /// Keeps the first program that failed where its seeds are; the command that runs it again.
 std::string save_failure(std::string const& folder, fuzz::FrontierResult const& frontier) {
-  std::string const path = folder + "/violation.trace";
-  write_file(path, model::print_trace(frontier.failed.front()));
+  std::string const text = model::print_trace(frontier.failed.front());
+  std::string const path = folder + "/violation-" + fuzz::name_of_bytes(text) + ".trace";
+  write_file(path, text);
   return command_of({invoked_name(), "replay", path});
 }
 
@@ -238,15 +236,10 @@ Coverage load_coverage(std::string const& path) {
 
 void add_to_coverage_file(std::string const& path, Coverage coverage) {
   std::error_code error;
-  if (fs::exists(path, error)) {
+  if (fs::is_regular_file(path, error)) {
     coverage.add(load_coverage(path));
   }
-  std::string const fresh = path + ".tmp";
-  write_file(fresh, coverage.print());
-  fs::rename(fresh, path, error);
-  if (error) {
-    throw EnvironmentError{path + ": cannot be written: " + error.message()};
-  }
+  write_file(path, coverage.print());
 }
 
 int execute(CoverageOptions const& options) {
@@ -259,6 +252,10 @@ int execute(CoverageOptions const& options) {
   }
   if (options.output) {
     check_writable(*options.output);
+    check_spares(*options.output, traces_of(options.replay));
+    if (options.against) {
+      check_spares(*options.output, {*options.against});
+    }
   }
   catch_interrupts();
   watch(options, known);

@@ -33,6 +33,7 @@ int execute(ExplainOptions const& options) {
   std::string const path = page_of(options);
   if (!options.text) {
     check_writable(path);
+    check_spares(path, {options.path});
   }
   turn_on_mutant(options.mutant);
   explain_crashes(command_for("replay", options));

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The holdfast program, and holdfast-mutants.
+#include <cerrno>
 #include <exception>
 #include <new>
 #include <variant>
 
 #include "models/input_error.hpp"
+#include "models/read_file.hpp"
 #include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
@@ -56,6 +58,9 @@ int main(int argc, char** argv) {
   prepare_process();
   try {
     return run_program(argc, argv);
+  } catch (holdfast::model::UnreadableFile const& error) {
+    complain(error.what());
+    return error.code() == EINTR && was_interrupted() ? exit_code(false) : kExitInput;
   } catch (holdfast::model::InputError const& error) {
     complain(error.what());
     return kExitInput;

@@ -120,10 +120,13 @@ void print(std::string_view text) {
 void write_file(std::string const& path, std::string_view text) {
   std::error_code error;
   std::filesystem::file_status const known = std::filesystem::status(path, error);
-  if (std::filesystem::is_regular_file(known)) {
+  bool const is_there = std::filesystem::is_regular_file(known);
+  if (is_there || std::filesystem::symlink_status(path, error).type() ==
+                      std::filesystem::file_type::not_found) {
     // Whole or not at all: what was there may be the only witness of a bug.
     try {
-      fuzz::write_whole(std::filesystem::canonical(path), text);
+      fuzz::write_whole(is_there ? std::filesystem::canonical(path) : std::filesystem::path{path},
+                        text);
     } catch (fuzz::FileError const& failed) {
       throw EnvironmentError{failed.what()};
     }

@@ -40,7 +40,8 @@ void prepare_process();
 /// Writes all of `text` to standard output. Throws EnvironmentError.
 void print(std::string_view text);
 
-/// Writes all of `text` to a file. Throws EnvironmentError.
+/// Writes all of `text` to a file, which is then whole or as it was; into what is no file, such as a
+/// pipe, as far as it goes. Throws EnvironmentError.
 void write_file(std::string const& path, std::string_view text);
 
 /// One line on standard error.

@@ -218,9 +218,10 @@ Json summary_json(Ran const& done) {
   return json;
 }
 
-fuzz::RunResult run_programs(RunOptions const& options, std::vector<model::Geometry> geometries) {
+fuzz::RunResult run_programs(RunOptions const& options,
+                             std::vector<model::Geometry> geometries,
+                             model::Coverage& coverage) {
   Progress progress;
-  model::Coverage coverage;
   fuzz::RunResult result =
       fuzz::run_many({.geometries = std::move(geometries),
                       .seed = options.seed,
@@ -240,9 +241,6 @@ fuzz::RunResult run_programs(RunOptions const& options, std::vector<model::Geome
                       .flights = options.device == "cuda" && options.save ? *options.save : "",
                       .coverage = options.coverage ? &coverage : nullptr,
                       .should_stop = was_interrupted});
-  if (options.coverage) {
-    add_to_coverage_file(*options.coverage, std::move(coverage));
-  }
   return result;
 }
 
@@ -260,10 +258,15 @@ int execute(RunOptions const& options) {
   std::vector<model::Geometry> geometries = load_geometries(options.geometries);
   if (options.save) {
     check_writable(*options.save);
+    check_spares(*options.save, options.geometries);
+    if (options.coverage) {
+      check_spares(*options.save, {*options.coverage});
+    }
   }
   if (options.coverage) {
     check_writable(*options.coverage);
-    if (std::filesystem::exists(*options.coverage)) {
+    check_spares(*options.coverage, options.geometries);
+    if (std::filesystem::is_regular_file(*options.coverage)) {
       static_cast<void>(load_coverage(*options.coverage));
     }
   }
@@ -278,9 +281,17 @@ int execute(RunOptions const& options) {
   for (model::Geometry const& geometry : geometries) {
     done.names.push_back(geometry.name);
   }
-  done.result = run_programs(options, std::move(geometries));
+  model::Coverage coverage;
+  done.result = run_programs(options, std::move(geometries), coverage);
+  // After the report: nothing of it is lost when the file cannot be written.
+  auto const keep_coverage = [&] {
+    if (options.coverage) {
+      add_to_coverage_file(*options.coverage, std::move(coverage));
+    }
+  };
   if (!done.result.failed) {
     report(done);
+    keep_coverage();
     return exit_code(false);
   }
   std::optional<EnvironmentError> not_saved;
@@ -293,6 +304,7 @@ int execute(RunOptions const& options) {
   }
   done.reproduce = reproduce_command(done);
   report(done);
+  keep_coverage();
   if (not_saved) {
     throw EnvironmentError{*not_saved};
   }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <holdfast/cache.hpp>
 #include <holdfast/device.hpp>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "fuzz/codec.hpp"
 #include "fuzz/generator.hpp"
 #include "fuzz/mutants.hpp"
+#include "models/read_file.hpp"
 #include "tools/process.hpp"
 
 namespace holdfast::tools {
@@ -37,10 +39,10 @@ void check_memory(Layout const& layout, std::string const& origin) {
   }
 }
 
-/// "path:line:column" of the geometry of a trace that was read before.
-std::string place_of_geometry(std::string const& path) {
+/// "path:line:column" of the geometry in the text of a trace that was parsed before.
+std::string place_of_geometry(std::string const& text, std::string const& path) {
   constexpr std::string_view kKey = "geometry";
-  std::ifstream file{path};
+  std::istringstream file{text};
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
@@ -51,6 +53,24 @@ std::string place_of_geometry(std::string const& path) {
     }
   }
   return path;
+}
+
+/// Whether a file is the input of a fuzzer, whose names say nothing.
+bool is_encoded(std::filesystem::path const& path) {
+  std::ifstream file{path, std::ios::binary};
+  return file && file.peek() == fuzz::kProgramMagic;
+}
+
+bool is_same_file(std::filesystem::path const& one, std::filesystem::path const& other) {
+  std::error_code error;
+  if (std::filesystem::exists(one, error)) {
+    return std::filesystem::is_regular_file(one, error) &&
+           std::filesystem::equivalent(one, other, error);
+  }
+  auto const place = [&](std::filesystem::path const& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+  };
+  return place(one) == place(other);
 }
 
 }  // namespace
@@ -85,11 +105,6 @@ std::vector<model::Geometry> load_geometries(std::vector<std::string> const& nam
   return geometries;
 }
 
-bool is_encoded(std::filesystem::path const& path) {
-  std::ifstream file{path, std::ios::binary};
-  return file && file.peek() == fuzz::kProgramMagic;
-}
-
 std::vector<std::string> traces_below(std::string const& folder) {
   std::vector<std::string> files;
   std::error_code error;
@@ -97,7 +112,7 @@ std::vector<std::string> traces_below(std::string const& folder) {
        !error && entry != end;
        entry.increment(error)) {
     std::error_code ignored;
-    if (!entry->is_directory(ignored) &&
+    if (!entry->is_directory(ignored) && !entry->is_other(ignored) &&
         (entry->path().extension() == ".trace" || is_encoded(entry->path()))) {
       files.push_back(entry->path().string());
     }
@@ -127,11 +142,14 @@ std::vector<std::string> traces_of(std::vector<std::string> const& paths) {
 }
 
 LoadedTrace load_runnable(std::string const& path) {
-  LoadedTrace loaded{.path = path, .encoded = is_encoded(path), .trace = fuzz::load_program(path)};
+  std::string const text = model::read_file(path);  // once: of a pipe there is no second time
+  LoadedTrace loaded{.path = path,
+                     .encoded = text.rfind(static_cast<char>(fuzz::kProgramMagic), 0) == 0,
+                     .trace = fuzz::parse_program(text, path)};
   try {
     loaded.geometry = model::geometry_from_reference(loaded.trace.geometry);
   } catch (model::InputError const& error) {
-    throw model::InputError{(loaded.encoded ? path : place_of_geometry(path)) + ": " +
+    throw model::InputError{(loaded.encoded ? path : place_of_geometry(text, path)) + ": " +
                             error.what()};
   }
   check_geometry(loaded.geometry, path);
@@ -147,6 +165,14 @@ void check_writable(std::string const& path) {
   }
   if (path.empty() || std::filesystem::is_directory(file, error)) {
     throw EnvironmentError{path + ": cannot be written: it is no file name"};
+  }
+}
+
+void check_spares(std::string const& output, std::vector<std::string> const& inputs) {
+  for (std::string const& input : inputs) {
+    if (is_same_file(output, input)) {
+      throw model::InputError{output + ": is read by this command, and would be overwritten"};
+    }
   }
 }
 

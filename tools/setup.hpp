@@ -2,7 +2,6 @@
 // What commands need before they start.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,9 +26,6 @@ struct LoadedTrace {
   model::Geometry geometry;
 };
 
-/// Whether a file is the input of a fuzzer, whose names say nothing.
-bool is_encoded(std::filesystem::path const& path);
-
 /// Every trace and fuzzer input in a folder and below it, sorted. Throws InputError when it cannot be
 /// read or has none.
 std::vector<std::string> traces_below(std::string const& folder);
@@ -42,6 +38,8 @@ LoadedTrace load_runnable(std::string const& path);
 
 /// Throws EnvironmentError, in good time, for a path where no file can be written.
 void check_writable(std::string const& path);
+/// Throws InputError when a file that is to be written is one of those that are read.
+void check_spares(std::string const& output, std::vector<std::string> const& inputs);
 
 /// Adds the options that a command line needs to judge as this one did.
 void append_judging(std::vector<std::string>& words,

@@ -86,6 +86,58 @@ TEST_F(CoverageProgram, LosesNothingWhereItCannotWrite) {
   EXPECT_EQ(content_of(path("a.json")), before);
 }
 
+TEST_F(CoverageProgram, LeavesNothingHalfWritten) {
+  std::string const full = "ulimit -f 16; trap '' XFSZ; ";
+  std::string const run = "holdfast run --threads 1 --geometry tiny --ops 2000 --coverage ";
+  write("a.json.tmp", "somebody's");
+  // The report is there all the same, and no file is.
+  Outcome const ran = shell(full + run + "a.json");
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_NE(ran.out.find("0 violations"), std::string::npos) << ran.out;
+  EXPECT_EQ(lines_of(ran.err).size(), 1U) << ran.err;
+  EXPECT_EQ(shell(full + "holdfast coverage --exhaustive 1 -o new.json").code, 3);
+  EXPECT_EQ(shell("ls -A").out, "a.json.tmp\nstderr.txt\nstdout.txt\n");
+  EXPECT_EQ(shell(run + "a.json").code, 0);
+  EXPECT_EQ(content_of(path("a.json.tmp")), "somebody's");
+  EXPECT_EQ(shell(run + "/dev/full").code, 3);
+  // Any name that a file may have will do, and who may read it is the user's to say.
+  std::string const longest(255, 'x');
+  EXPECT_EQ(shell("umask 0002; holdfast coverage a.json -o " + longest).code, 0);
+  EXPECT_EQ(shell("stat -c %a " + longest).out, "664\n");
+}
+
+TEST_F(CoverageProgram, WritesOverNothingThatItReads) {
+  std::string const trace = "holdfast-trace 1\ngeometry tiny\ndevice host\ncreate sequence=s0\n";
+  fs::create_directory(path("traces"));
+  write("traces/x.trace", trace);
+  ASSERT_EQ(shell("holdfast run --threads 1 --geometry tiny --ops 2000 --coverage a.json").code, 0);
+  std::string const known = content_of(path("a.json"));
+  expect_refusal(2,
+                 "holdfast coverage --replay traces -o traces/x.trace",
+                 "traces/x.trace: is read by this command");
+  expect_refusal(2,
+                 "holdfast coverage --exhaustive 1 --against a.json -o a.json",
+                 "a.json: is read by this command");
+  expect_refusal(2,
+                 "holdfast run --ops 100 --coverage a.json --save a.json",
+                 "a.json: is read by this command");
+  expect_refusal(2,
+                 "holdfast run --ops 100 --coverage new.json --save ./new.json",
+                 "new.json: is read by this command");
+  EXPECT_EQ(content_of(path("traces/x.trace")), trace);
+  EXPECT_EQ(content_of(path("a.json")), known);
+  fs::copy_file(HOLDFAST_SOURCE_DIR "/models/geometry/tiny.json", path("my.json"));
+  std::string const geometry = content_of(path("my.json"));
+  expect_refusal(2,
+                 "holdfast run --geometry my.json --mutant two_plane_snapshot --save my.json",
+                 "my.json: is read by this command");
+  EXPECT_EQ(content_of(path("my.json")), geometry);
+  // Seeds that are run stay beside those that they lead to.
+  ASSERT_EQ(shell("holdfast coverage a.json --seeds seeds && cp -r seeds before").code, 0);
+  ASSERT_EQ(shell("holdfast coverage --replay seeds --seeds seeds").code, 0);
+  EXPECT_EQ(shell("for f in before/*; do cmp $f seeds/${f#before/} || exit 1; done").code, 0);
+}
+
 TEST_F(CoverageProgram, PassesOverOperationsThatMakeNoSense) {
   ASSERT_EQ(shell("holdfast run --threads 1 --geometry tiny --ops 2000 --coverage a.json").code, 0);
   Json hostile = Json::parse(content_of(path("a.json")));

@@ -155,6 +155,19 @@ TEST_F(Explain, TellsOfALibraryThatStopped) {
   EXPECT_FALSE(Json::parse(outcome.out).at("violations").empty());
 }
 
+TEST_F(Explain, WritesOverNoTrace) {
+  // Under its own name, and as the page that a trace would have by default.
+  write("mine.html", kStory);
+  fs::create_symlink("story.trace", path("link"));
+  expect_refusal(2, "holdfast explain mine.html", "mine.html: is read by this command");
+  expect_refusal(
+      2, "holdfast explain story.trace -o ./story.trace", "./story.trace: is read by this command");
+  expect_refusal(2, "holdfast explain story.trace -o link", "link: is read by this command");
+  EXPECT_EQ(content_of(path("mine.html")), kStory);
+  EXPECT_EQ(content_of(path("story.trace")), kStory);
+  EXPECT_EQ(shell("holdfast explain mine.html --text").code, 0);
+}
+
 TEST_F(Explain, RefusesWhatItCannotShow) {
   write("malformed.trace", "holdfast-trace 1\ngeometry tiny\ndevice host\ncreate sequence=x\n");
   expect_refusal(2, "holdfast explain", "one trace file");

@@ -337,6 +337,38 @@ TEST_F(Program, ReplaysFoldersAndCountsWhatItSkips) {
   EXPECT_NE(shell("holdfast replay all").out.find("2 operations, 1 skipped"), std::string::npos);
 }
 
+TEST_F(Program, PipesAreReadOrPassedOverAndNeverHang) {
+  std::string const trace = "holdfast-trace 1\ngeometry tiny\ndevice host\ncreate sequence=s0\n";
+  fs::create_directories(path("all"));
+  write("all/a.trace", trace);
+  ASSERT_EQ(shell("mkfifo pipe all/pipe all/b.trace").code, 0);
+  // In a folder they are nobody's trace.
+  Outcome const folder = shell("timeout -s KILL 20 holdfast replay all --json");
+  ASSERT_EQ(folder.code, 0) << folder.err;
+  EXPECT_EQ(Json::parse(folder.out).at("files"), 1);
+  EXPECT_EQ(shell("timeout -s KILL 20 holdfast coverage --replay all").code, 0);
+  // One that is named is waited for, until the first signal.
+  for (char const* command : {"replay", "minimize", "coverage", "coverage --replay"}) {
+    Outcome const outcome = shell("timeout -k 20 --preserve-status -s INT 1 holdfast " +
+                                  std::string{command} + " pipe");
+    EXPECT_TRUE(outcome.code == 130) << command << ": " << outcome.code << outcome.err;
+    EXPECT_EQ(outcome.out, "") << command;
+  }
+  // What comes through one is read whole, wherever it comes from.
+  EXPECT_EQ(
+      shell("(sleep 0.2; cat all/a.trace) >pipe & timeout -s KILL 20 holdfast replay pipe").code,
+      0);
+  EXPECT_EQ(shell("cat all/a.trace | timeout -s KILL 20 holdfast replay /dev/stdin").code, 0);
+  EXPECT_EQ(shell("timeout -s KILL 20 holdfast replay /dev/stdin <all/a.trace").code, 0);
+  Outcome const wrong =
+      shell("sed s/tiny/tinny/ all/a.trace | timeout -s KILL 20 holdfast replay /dev/stdin");
+  EXPECT_NE(wrong.err.find("/dev/stdin:2:10: "), std::string::npos) << wrong.err;
+  // What has no end is refused.
+  expect_refusal(
+      2, "ulimit -v 4000000; timeout -s KILL 20 holdfast replay /dev/zero", "neither a file");
+  expect_refusal(2, "holdfast replay /dev/null", "/dev/null: cannot be read: it is neither a file");
+}
+
 TEST_F(Program, ReplaysFuzzerInputsAndSaysWhatTheyMean) {
   std::string const program = "\\365\\001\\004tiny\\000\\000\\001\\000\\005\\001";
   fs::create_directories(path("units"));
