@@ -67,7 +67,11 @@ void define_fuzz(CLI::App& command, Words& words) {
 }
 
 void define_gate(CLI::App& command, Words& words) {
-  command.add_option("--budget", words.budget, "Most time of all, as 90s, 5m or 1h. Default: 5m")
+  command
+      .add_option("--budget",
+                  words.budget,
+                  "Time to fill with random programs once the other parts are through, which are "
+                  "never cut short, as 90s, 5m or 1h. Default: 5m")
       ->type_name("TIME");
   add_seed(command, words, kCommit);
   command.add_option("--corpus", words.corpus, "The traces that must hold. Default: corpus")

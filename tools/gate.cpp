@@ -33,7 +33,7 @@ constexpr std::uint32_t kExhaustiveDepth = 3;
 constexpr std::uint64_t kPointOperations = 2'000'000;
 // Of the budget; the rest is for machines that are slower than they seem.
 constexpr double kShare = 0.85;
-constexpr double kLeastRandom = 1;  // seconds
+constexpr double kLeastRandom = 1;  // seconds, however little the fixed parts left
 
 /// A gate that runs, with what its reports need.
 struct Gate {
@@ -168,7 +168,8 @@ std::string progress_line(std::vector<GateCase> const& cases, double seconds, do
   if (!cases.empty()) {
     text += ", last " + cases.back().part + " " + cases.back().name;
   }
-  return text + "; " + duration_text(budget - seconds) + " left at most";
+  return text + (seconds < budget ? "; " + duration_text(budget - seconds) + " left of the budget"
+                                  : "; past the budget of " + duration_text(budget));
 }
 
 void run_parts(Gate& gate, std::vector<fuzz::GatePart> parts, std::uint32_t jobs) {
@@ -231,6 +232,10 @@ std::string summary(Gate const& gate) {
                               in_colour(Colour::kNotice, "interrupted"),
                               counted(gate.cases.size() - gate.skipped(), "case"),
                               gate.seconds);
+  }
+  if (gate.seconds > gate.options.budget) {
+    text += fmt::format("budget       {}, exceeded by what is never cut short\n",
+                        duration_text(gate.options.budget));
   }
   text += fmt::format("{}: {} of {} in {:.1f} s\n",
                       gate.failed() == 0 ? in_colour(Colour::kGood, "gate holds")
@@ -314,6 +319,9 @@ int execute(GateOptions const& options) {
   };
   if (options.junit) {
     check_writable(*options.junit);
+    if (is_wanted(options, "corpus")) {
+      check_spares(*options.junit, traces_below(options.corpus));
+    }
   }
   if (!options.mutant && (is_wanted(options, "mutants") || is_wanted(options, "sometimes"))) {
     check_twin();

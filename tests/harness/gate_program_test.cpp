@@ -65,6 +65,31 @@ TEST_F(Program, GateNamesABugAndItsCommandsShowIt) {
   EXPECT_EQ(tree.get<int>("testsuites.<xmlattr>.tests"), json.at("cases").get<int>());
 }
 
+TEST_F(Program, GateSaysThatItsFixedPartsAreNotCutShort) {
+  std::string const parts = "holdfast gate --seed 7 --only determinism --only random --budget ";
+  Outcome const over = shell(parts + "1s");
+  EXPECT_EQ(over.code, 0) << over.err;
+  EXPECT_NE(over.out.find("budget       1 s, exceeded by what is never cut short\n"),
+            std::string::npos)
+      << over.out;
+  Outcome const within = shell("holdfast gate --seed 7 --only canary --only random --budget 4s");
+  EXPECT_EQ(within.code, 0) << within.err;
+  EXPECT_EQ(within.out.find("budget"), std::string::npos) << within.out;
+  std::string const help = shell("holdfast gate --help").out;
+  EXPECT_EQ(help.find("Most time of all"), std::string::npos) << help;
+  EXPECT_NE(help.find("never"), std::string::npos) << help;
+}
+
+TEST_F(Program, GateWritesOverNoTrace) {
+  fs::create_directory(path("traces"));
+  std::string const trace = "holdfast-trace 1\ngeometry tiny\ndevice host\ncreate sequence=s0\n";
+  write("traces/a.trace", trace);
+  expect_refusal(2,
+                 "holdfast gate --seed 1 --only corpus --corpus traces --junit traces/a.trace",
+                 "traces/a.trace: is read by this command");
+  EXPECT_EQ(content_of(path("traces/a.trace")), trace);
+}
+
 TEST_F(Program, GateForPeopleEndsWithACommand) {
   Outcome const outcome = shell(only({"random"}) + " --mutant leak_on_drop");
   ASSERT_EQ(outcome.code, 1) << outcome.err;
