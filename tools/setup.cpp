@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <holdfast/cache.hpp>
 #include <holdfast/device.hpp>
