@@ -17,6 +17,13 @@ bool is_running(std::span<WorkerProcess const> running, std::string const& targe
   });
 }
 
+/// Whether what a job is to look at was looked at: it goes when that is known.
+bool is_looked_at(Job const& job) {
+  std::error_code error;
+  return job.kind == JobKind::kRecover && !job.input.empty() &&
+         !std::filesystem::exists(job.input, error);
+}
+
 }  // namespace
 
 void JobQueue::begin(double elapsed) {
@@ -48,7 +55,7 @@ bool JobQueue::take_over(Job& job) {
       if (!job.input.empty()) {
         job.input = (folder.artifacts() / fs::path{job.input}.filename()).string();
       }
-      return job.input.empty() || fs::exists(job.input, error);  // else it was handed over
+      return !is_looked_at(job);
     case JobKind::kCheck:
       for (std::string const& unit : units_of(job)) {
         fs::path const path = folder.corpus(job.target) / fs::path{unit}.filename();
@@ -114,7 +121,15 @@ bool JobQueue::is_merge_due(CampaignTarget const& target, Moment const& now) con
          now.elapsed >= state_.merged + plan_.merge_every;
 }
 
+/// Two targets may have died of one input.
+void JobQueue::drop_looked_at() {
+  while (!waiting_.empty() && is_looked_at(waiting_.front())) {
+    waiting_.pop_front();
+  }
+}
+
 bool JobQueue::next(std::span<WorkerProcess const> running, double elapsed, Job& job) {
+  drop_looked_at();
   if (!waiting_.empty()) {
     job = waiting_.front();
     waiting_.pop_front();
@@ -138,6 +153,7 @@ bool JobQueue::next(std::span<WorkerProcess const> running, double elapsed, Job&
 }
 
 bool JobQueue::next_recovery(Job& job) {
+  drop_looked_at();
   return !waiting_.empty() && waiting_.front().kind == JobKind::kRecover && next({}, 0, job);
 }
 

@@ -42,6 +42,7 @@ class JobQueue {
   };
   [[nodiscard]] bool take_over(Job& job);
   void recover_left_over();
+  void drop_looked_at();
   [[nodiscard]] CampaignTarget const* neediest(Moment const& now) const;
   [[nodiscard]] bool is_merge_due(CampaignTarget const& target, Moment const& now) const;
   bool merge_due(Moment const& now, Job& job);

@@ -91,6 +91,15 @@ TEST_F(CampaignFolder, AJobWhoseInputWasHandedOverIsDone) {
   begin("c");
   add_job("c", kRecover, "fuzz_interleave", "/elsewhere/artifacts/36b351bed092965e.trace");
   EXPECT_EQ(go_on("c").code, 0);
+  // Two died of one input.
+  write("c/artifacts/fuzz_trace_text-0123456789abcdef", "what killed them");
+  for (int i = 0; i < 2; ++i) {
+    add_job(
+        "c", kRecover, "fuzz_trace_text", "/elsewhere/artifacts/fuzz_trace_text-0123456789abcdef");
+  }
+  Outcome const outcome = go_on("c", "", 4);
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out).at("findings").size(), 1U);
 }
 
 TEST_F(CampaignFolder, GoesOnWhereItWasMovedTo) {
