@@ -43,7 +43,7 @@ class CampaignFolder : public Program {
                                {"lease", 0},
                                {"seconds", 1.0},
                                {"root", "/elsewhere"},
-                               {"work", "/elsewhere/work/0"},
+                               {"work", "/elsewhere/0"},
                                {"commit", ""},
                                {"mutant", ""},
                                {"mute_canary", false},
