@@ -214,10 +214,10 @@ model::Trace decode_program(std::span<std::uint8_t const> bytes) {
 }
 
 model::Trace parse_program(std::string const& text, std::string const& origin) {
-  std::span const bytes{reinterpret_cast<std::uint8_t const*>(text.data()), text.size()};
-  if (!is_program(bytes)) {
+  if (!is_program(text)) {
     return model::parse_trace(text, origin);
   }
+  std::span const bytes{reinterpret_cast<std::uint8_t const*>(text.data()), text.size()};
   if (!has_known_version(bytes)) {
     throw model::InputError{origin + ": is an encoded program, but not of version " +
                             std::to_string(kProgramVersion) + " or " +

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/trace.hpp"
@@ -37,6 +38,9 @@ inline constexpr std::uint32_t kNumberLimit = 1U << 24U;
 /// Whether the bytes say of themselves that they are a program, of whatever version.
 [[nodiscard]] constexpr bool is_program(std::span<std::uint8_t const> bytes) noexcept {
   return !bytes.empty() && bytes.front() == kProgramMagic;
+}
+[[nodiscard]] constexpr bool is_program(std::string_view text) noexcept {
+  return !text.empty() && static_cast<std::uint8_t>(text.front()) == kProgramMagic;
 }
 
 /// The program as bytes. Comments are left out; so is what goes past the limits above, and devices

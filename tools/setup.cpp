@@ -144,9 +144,8 @@ std::vector<std::string> traces_of(std::vector<std::string> const& paths) {
 
 LoadedTrace load_runnable(std::string const& path) {
   std::string const text = model::read_file(path);  // once: of a pipe there is no second time
-  LoadedTrace loaded{.path = path,
-                     .encoded = text.rfind(static_cast<char>(fuzz::kProgramMagic), 0) == 0,
-                     .trace = fuzz::parse_program(text, path)};
+  LoadedTrace loaded{
+      .path = path, .encoded = fuzz::is_program(text), .trace = fuzz::parse_program(text, path)};
   try {
     loaded.geometry = model::geometry_from_reference(loaded.trace.geometry);
   } catch (model::InputError const& error) {

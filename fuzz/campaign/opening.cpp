@@ -17,9 +17,7 @@ namespace fs = std::filesystem;
 
 /// Whether the bytes of a file are a unit of the target: of our own, only those that it wrote itself.
 bool is_unit(fs::path const& path, std::string const& bytes, std::string const& target) {
-  return target != kSwarmTarget ||
-         (!bytes.empty() && static_cast<std::uint8_t>(bytes[0]) == kProgramMagic &&
-          path.filename() == name_of_bytes(bytes));
+  return target != kSwarmTarget || (is_program(bytes) && path.filename() == name_of_bytes(bytes));
 }
 
 std::string damaged(fs::path const& unit, std::string const& target) {

@@ -97,10 +97,6 @@ std::string id_of(Job const& job, std::string const& death) {
   return said.empty() ? death : said;
 }
 
-bool is_encoded(std::string const& bytes) {
-  return is_program({reinterpret_cast<std::uint8_t const*>(bytes.data()), bytes.size()});
-}
-
 /// The input that a target was at, or the words for a program that nothing is known of.
 Reproducer as_it_stands(Job const& job) {
   std::string bytes = job.program ? "program " + std::to_string(*job.program) + " of seed " +
@@ -156,7 +152,7 @@ Recovered recover(Job const& job) {
       judge_in_child(program->geometry, {.device = program->device}, program->ops, kMostSeconds);
   if (!verdict.failed) {
     // Of a text, what failed is perhaps not what the operations do, but how it says them.
-    bool const is_text = !job.program && !is_encoded(model::read_file(job.input));
+    bool const is_text = !job.program && !is_program(model::read_file(job.input));
     return {.finding = unseen(job, is_text ? as_it_stands(job) : trace_reproducer(*program, 0))};
   }
   if (!verdict.died) {

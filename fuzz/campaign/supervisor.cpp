@@ -320,7 +320,8 @@ class Supervisor {
       ++(end.death == "HANG" ? target.time_outs : target.crashes);
       std::string const bytes = model::read_file(end.input);
       fs::path const kept = artifact_path(one.job, end.input, bytes);
-      if (fs::exists(kept)) {
+      std::error_code error;
+      if (fs::exists(kept, error)) {
         return;  // another died of it just now, and a job is about it
       }
       write_whole(kept, bytes);
