@@ -1,0 +1,340 @@
+#include "engine.hpp"
+
+#include <algorithm>
+
+namespace holdfast::llama_cpp {
+
+namespace {
+
+// The saved half that cannot be rolled back, or all of it.
+llama_state_seq_flags flags(bool part) {
+  return part ? LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY : LLAMA_STATE_SEQ_FLAGS_NONE;
+}
+
+// One thread, f32 rows and no flash attention: what other chunks of the same tokens change stays small.
+llama_context_params exact_parameters() {
+  llama_context_params p = llama_context_default_params();
+  p.n_threads = 1;
+  p.n_threads_batch = 1;
+  p.type_k = GGML_TYPE_F32;
+  p.type_v = GGML_TYPE_F32;
+  p.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
+  return p;
+}
+
+// One sequence, one micro-batch, and nothing that helps anything but a history from its first token on.
+Context make_plain_context(llama_model* model) {
+  llama_context_params p = exact_parameters();
+  p.n_ctx = kContext;
+  p.n_batch = kContext;
+  p.n_ubatch = kContext;
+  p.n_seq_max = 1;
+  return Context(llama_init_from_model(model, p));
+}
+
+Context make_context(llama_model* model, const Knobs& knobs) {
+  llama_context_params p = exact_parameters();
+  p.n_ctx = knobs.unified ? kContext : kContext * kSequences;
+  p.n_batch = kBatch;
+  p.n_ubatch = knobs.micro_batch;
+  p.n_seq_max = kSequences;
+  p.n_rs_seq = knobs.rollback;
+  p.kv_unified = knobs.unified;
+  p.swa_full = knobs.whole_window;
+  return Context(llama_init_from_model(model, p));
+}
+
+// A llama_batch over vectors.
+class Batch {
+ public:
+  void add(const Row& row, llama_pos position) {
+    tokens_.push_back(row.token);
+    positions_.push_back(position);
+    sequences_.push_back(row.sequence);
+    logits_.push_back(row.wants_logits ? 1 : 0);
+  }
+
+  int decode(llama_context* context) {
+    std::vector<std::int32_t> counts(tokens_.size(), 1);
+    std::vector<llama_seq_id*> ids;
+    ids.reserve(sequences_.size());
+    for (llama_seq_id& sequence : sequences_) {
+      ids.push_back(&sequence);
+    }
+    llama_batch batch = {};
+    batch.n_tokens = static_cast<std::int32_t>(tokens_.size());
+    batch.token = tokens_.data();
+    batch.pos = positions_.data();
+    batch.n_seq_id = counts.data();
+    batch.seq_id = ids.data();
+    batch.logits = logits_.data();
+    return llama_decode(context, batch);
+  }
+
+  std::vector<Logits> logits(llama_context* context) const {
+    std::vector<Logits> all;
+    for (std::size_t row = 0; row < logits_.size(); ++row) {
+      if (logits_[row] != 0) {
+        const float* values = llama_get_logits_ith(context, static_cast<std::int32_t>(row));
+        all.emplace_back(values, values + kVocabulary);
+      }
+    }
+    return all;
+  }
+
+ private:
+  std::vector<llama_token> tokens_;
+  std::vector<llama_pos> positions_;
+  std::vector<llama_seq_id> sequences_;
+  std::vector<std::int8_t> logits_;
+};
+
+// llama.h says of each status what it means.
+std::string decode_reason(int status) {
+  switch (status) {
+    case 1:
+      return "no_slot";
+    case 2:
+      return "aborted";
+    case -1:
+      return "invalid_batch";
+    default:
+      return "fatal" + std::to_string(status);
+  }
+}
+
+std::string decimal(std::uint64_t value) { return std::to_string(value); }
+
+}  // namespace
+
+const Engine::Loaded* Engine::load_model(const Architecture& architecture, std::string& why) {
+  const auto known = models_.find(architecture.name);
+  if (known != models_.end()) {
+    return &known->second;
+  }
+  Loaded loaded;
+  loaded.model = make_tiny_model(architecture, 1, why);
+  if (loaded.model == nullptr) {
+    return nullptr;
+  }
+  loaded.plain = make_plain_context(loaded.model.get());
+  if (loaded.plain == nullptr) {
+    why = "no plain context";
+    return nullptr;
+  }
+  return &models_.emplace(architecture.name, std::move(loaded)).first->second;
+}
+
+Answer Engine::reset(const Knobs& knobs) {
+  std::string why;
+  entries_.clear();
+  firsts_ = {};
+  context_.reset();
+  loaded_ = load_model(*knobs.architecture, why);
+  if (loaded_ != nullptr) {
+    context_ = make_context(loaded_->model.get(), knobs);
+  }
+  return context_ == nullptr ? Answer::refused("no_context") : Answer::ok();
+}
+
+bool Engine::can_shift(const Architecture& architecture) {
+  std::string why;
+  const Loaded* loaded = load_model(architecture, why);
+  return loaded == nullptr || llama_memory_can_shift(llama_get_memory(loaded->plain.get()));
+}
+
+Answer Engine::positions() const {
+  std::string fields;
+  for (int sequence = 0; sequence < kSequences; ++sequence) {
+    const llama_pos least = llama_memory_seq_pos_min(memory(), sequence);
+    const llama_pos greatest = llama_memory_seq_pos_max(memory(), sequence);
+    if (least != -1 || greatest != -1) {  // a hybrid of which one half is empty says -1 once
+      fields += (fields.empty() ? "s" : " s") + std::to_string(sequence) + "=" +
+                std::to_string(least) + ".." + std::to_string(greatest);
+    }
+  }
+  return Answer::ok(fields);
+}
+
+Answer Engine::cold(const std::vector<Row>& rows, llama_pos first) {
+  llama_context* plain = loaded_->plain.get();
+  llama_memory_clear(llama_get_memory(plain), true);
+  Batch batch;
+  for (const Row& row : rows) {
+    batch.add(row, first++);
+  }
+  const int status = rows.empty() ? 0 : batch.decode(plain);
+  if (status != 0) {
+    return Answer::refused(decode_reason(status));
+  }
+  Answer answer;
+  answer.logits = batch.logits(plain);
+  return answer;
+}
+
+llama_pos Engine::next_position(int sequence) const {
+  return llama_memory_seq_pos_max(memory(), sequence) + 1;
+}
+
+Answer Engine::decode(const std::vector<Row>& rows) {
+  std::array<llama_pos, kSequences> next = {};
+  for (int sequence = 0; sequence < kSequences; ++sequence) {
+    next[sequence] = next_position(sequence);
+    firsts_[sequence] = next[sequence] == 0 ? 0 : firsts_[sequence];
+  }
+  Batch batch;
+  for (const Row& row : rows) {
+    batch.add(row, next[row.sequence]++);
+  }
+  const int status = batch.decode(context_.get());
+  if (status != 0) {
+    return Answer::refused(decode_reason(status));
+  }
+  Answer answer;
+  answer.logits = batch.logits(context_.get());
+  return answer;
+}
+
+// Whether rows that the next one would see have left the window. llama.h guarantees that all positions
+// from the least to the greatest are there, and says that the least is above 0 for windows alone.
+bool Engine::lacks_window(int sequence) const {
+  const std::int32_t window = llama_model_n_swa(loaded_->model.get());
+  if (window == 0) {
+    return false;
+  }
+  const llama_pos least = llama_memory_seq_pos_min(memory(), sequence);
+  return least == -1 || least > std::max(firsts_[sequence], next_position(sequence) - window + 1);
+}
+
+Answer Engine::remove(int sequence, Range range) {
+  const llama_pos before = next_position(sequence);
+  if (!llama_memory_seq_rm(memory(), sequence, range.first, range.end)) {
+    return Answer::refused("cannot_remove");
+  }
+  const bool took_tail = next_position(sequence) < before;
+  const bool left_rows = std::max(range.first, 0) > firsts_[sequence];
+  if (range.first <= firsts_[sequence] && range.end > firsts_[sequence]) {
+    firsts_[sequence] = range.end;
+  }
+  return took_tail && left_rows && lacks_window(sequence) ? Answer::weak() : Answer::ok();
+}
+
+Answer Engine::remove_every(Range range) {
+  return llama_memory_seq_rm(memory(), -1, range.first, range.end)
+             ? Answer::ok()
+             : Answer::refused("cannot_remove");
+}
+
+// llama.h does not say what becomes of the rows that `to` has, so they are removed first.
+Answer Engine::copy(int from, int to) {
+  if (from == to) {
+    return Answer::ok();
+  }
+  if (!llama_memory_seq_rm(memory(), to, -1, -1)) {
+    return Answer::refused("cannot_remove");
+  }
+  llama_memory_seq_cp(memory(), from, to, -1, -1);
+  firsts_[to] = firsts_[from];
+  return Answer::ok();
+}
+
+Answer Engine::keep(int sequence) {
+  llama_memory_seq_keep(memory(), sequence);
+  return Answer::ok();
+}
+
+Answer Engine::shift(int sequence, Range range, llama_pos by) {
+  if (!llama_memory_can_shift(memory())) {
+    return Answer::refused("cannot_shift");
+  }
+  llama_memory_seq_add(memory(), sequence, range.first, range.end, by);
+  if (range.first <= firsts_[sequence]) {
+    firsts_[sequence] += by;
+  }
+  return Answer::ok();
+}
+
+Answer Engine::clear() {
+  llama_memory_clear(memory(), true);
+  return Answer::ok();
+}
+
+Answer Engine::save(std::optional<int> sequence, int entry, bool part) {
+  llama_context* context = context_.get();
+  Entry made;
+  const std::size_t promised =
+      sequence ? llama_state_seq_get_size_ext(context, *sequence, flags(part))
+               : llama_state_get_size(context);
+  made.bytes.resize(promised);
+  const std::size_t written =
+      sequence ? llama_state_seq_get_data_ext(
+                     context, made.bytes.data(), promised, *sequence, flags(part))
+               : llama_state_get_data(context, made.bytes.data(), promised);
+  if (written == 0) {
+    return Answer::refused("cannot_save");
+  }
+  made.bytes.resize(std::min(promised, written));
+  made.firsts = firsts_;
+  if (sequence) {
+    made.firsts[0] = firsts_[*sequence];
+    made.next = next_position(*sequence);
+  }
+  entries_[entry] = std::move(made);
+  return Answer::ok("bytes=" + decimal(written) + " promised=" + decimal(promised));
+}
+
+// A load that fails has emptied its sequence, and llama.h says nothing of it: what a damaged entry
+// leaves is not defined, loaded or not.
+Answer Engine::loaded(const Entry& entry, std::size_t read) const {
+  if (read == 0) {
+    return entry.damaged ? Answer::weak() : Answer::refused("cannot_load");
+  }
+  return Answer::ok("bytes=" + decimal(read));
+}
+
+Answer Engine::load(std::optional<int> sequence, int entry, bool part) {
+  const auto found = entries_.find(entry);
+  if (found == entries_.end()) {
+    return Answer::refused("no_entry");
+  }
+  const Entry& saved = found->second;
+  llama_context* context = context_.get();
+  if (!sequence) {
+    firsts_ = saved.firsts;
+    return loaded(saved, llama_state_set_data(context, saved.bytes.data(), saved.bytes.size()));
+  }
+  const std::size_t read = llama_state_seq_set_data_ext(
+      context, saved.bytes.data(), saved.bytes.size(), *sequence, flags(part));
+  if (read != 0 && part && !llama_memory_seq_rm(memory(), *sequence, saved.next, -1)) {
+    return Answer::refused("cannot_remove");
+  }
+  firsts_[*sequence] = saved.firsts[0];
+  return loaded(saved, read);
+}
+
+Answer Engine::flip(int entry, std::uint64_t bit) {
+  const auto found = entries_.find(entry);
+  if (found == entries_.end()) {
+    return Answer::refused("no_entry");
+  }
+  Entry& saved = found->second;
+  saved.damaged = true;
+  if (!saved.bytes.empty()) {
+    bit %= 8 * saved.bytes.size();
+    saved.bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
+  }
+  return Answer::ok();
+}
+
+Answer Engine::cut(int entry, std::uint64_t bytes) {
+  const auto found = entries_.find(entry);
+  if (found == entries_.end()) {
+    return Answer::refused("no_entry");
+  }
+  Entry& saved = found->second;
+  saved.damaged = true;
+  saved.bytes.resize(saved.bytes.size() - bytes % (saved.bytes.size() + 1));
+  return Answer::ok();
+}
+
+}  // namespace holdfast::llama_cpp

@@ -1,0 +1,127 @@
+// One llama.cpp context under test, and a plain one beside it that says what a history's logits are.
+// Every call does what the line of the protocol says through llama.h alone, and tells what llama.h
+// answered. Nothing here judges an answer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "llama.h"
+#include "tiny_models.hpp"
+
+namespace holdfast::llama_cpp {
+
+/// Rows that all sequences have room for together; llama.cpp rounds contexts up to it anyway.
+inline constexpr std::uint32_t kContext = 256;
+
+/// Most rows of one batch.
+inline constexpr std::uint32_t kBatch = 64;
+
+inline constexpr int kSequences = 4;
+
+/// Settings of a context, by the knobs that name them.
+struct Knobs {
+  const Architecture* architecture = nullptr;
+  std::uint32_t micro_batch = kBatch;
+  std::uint32_t rollback = 0;  ///< states kept for going back (n_rs_seq)
+  bool unified = false;        ///< sequences share one buffer (kv_unified)
+  bool whole_window = false;   ///< windowed layers keep all rows (swa_full)
+};
+
+/// One row of a batch.
+struct Row {
+  int sequence;
+  llama_token token;
+  bool wants_logits;
+};
+
+/// Half-open range of positions; a bound of -1 is none.
+struct Range {
+  llama_pos first = -1;
+  llama_pos end = -1;
+};
+
+using Logits = std::vector<float>;
+
+/// What an operation came to.
+struct Answer {
+  enum class Kind : std::uint8_t { kOk, kWeak, kRefused };
+
+  Kind kind = Kind::kOk;
+  std::string text;            ///< fields after `ok`, or the reason of a refusal
+  std::vector<Logits> logits;  ///< one for each row that wanted them, in the batch's order
+
+  static Answer ok(std::string fields = {}) { return {Kind::kOk, std::move(fields), {}}; }
+  static Answer weak() { return {Kind::kWeak, {}, {}}; }
+  static Answer refused(std::string reason) { return {Kind::kRefused, std::move(reason), {}}; }
+};
+
+struct FreeContext {
+  void operator()(llama_context* context) const { llama_free(context); }
+};
+using Context = std::unique_ptr<llama_context, FreeContext>;
+
+class Engine {
+ public:
+  /// Makes everything new: a context with these knobs, no rows, no entries.
+  Answer reset(const Knobs& knobs);
+
+  /// Whether this architecture's rows can change their positions, as the engine itself says.
+  bool can_shift(const Architecture& architecture);
+
+  /// The extent of each sequence of which anything is left.
+  Answer positions() const;
+
+  /// Logits of a history, the first token of which is at `first`, in the plain context.
+  Answer cold(const std::vector<Row>& rows, llama_pos first);
+
+  Answer decode(const std::vector<Row>& rows);
+  Answer remove(int sequence, Range range);
+  Answer remove_every(Range range);
+  Answer copy(int from, int to);
+  Answer keep(int sequence);
+  Answer shift(int sequence, Range range, llama_pos by);
+  Answer clear();
+
+  /// Bytes of one sequence or, with nothing for `sequence`, of all; `part` for what cannot be rolled back.
+  Answer save(std::optional<int> sequence, int entry, bool part);
+  Answer load(std::optional<int> sequence, int entry, bool part);
+  Answer flip(int entry, std::uint64_t bit);
+  Answer cut(int entry, std::uint64_t bytes);
+
+ private:
+  using Firsts = std::array<llama_pos, kSequences>;
+
+  struct Entry {
+    std::vector<std::uint8_t> bytes;
+    Firsts firsts;       // of all sequences, or in [0] that of the one that was saved
+    llama_pos next = 0;  // the position after the saved rows of one sequence
+    bool damaged = false;
+  };
+
+  struct Loaded {
+    Model model;
+    Context plain;
+  };
+
+  const Loaded* load_model(const Architecture& architecture, std::string& why);
+  llama_memory_t memory() const { return llama_get_memory(context_.get()); }
+  llama_pos next_position(int sequence) const;
+  bool lacks_window(int sequence) const;
+  Answer loaded(const Entry& entry, std::size_t read) const;
+
+  std::map<std::string, Loaded, std::less<>> models_;
+  const Loaded* loaded_ = nullptr;
+  Context context_;
+  Firsts firsts_ = {};  // where each sequence begins
+  std::map<int, Entry> entries_;
+};
+
+}  // namespace holdfast::llama_cpp
