@@ -1,4 +1,5 @@
-#include "engine.hpp"
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/llama.cpp/engine.hpp"
 
 #include <algorithm>
 
@@ -32,7 +33,7 @@ Context make_plain_context(llama_model* model) {
   return Context(llama_init_from_model(model, p));
 }
 
-Context make_context(llama_model* model, const Knobs& knobs) {
+Context make_context(llama_model* model, Knobs const& knobs) {
   llama_context_params p = exact_parameters();
   p.n_ctx = knobs.unified ? kContext : kContext * kSequences;
   p.n_batch = kBatch;
@@ -47,7 +48,7 @@ Context make_context(llama_model* model, const Knobs& knobs) {
 // A llama_batch over vectors.
 class Batch {
  public:
-  void add(const Row& row, llama_pos position) {
+  void add(Row const& row, llama_pos position) {
     tokens_.push_back(row.token);
     positions_.push_back(position);
     sequences_.push_back(row.sequence);
@@ -75,7 +76,7 @@ class Batch {
     std::vector<Logits> all;
     for (std::size_t row = 0; row < logits_.size(); ++row) {
       if (logits_[row] != 0) {
-        const float* values = llama_get_logits_ith(context, static_cast<std::int32_t>(row));
+        float const* values = llama_get_logits_ith(context, static_cast<std::int32_t>(row));
         all.emplace_back(values, values + kVocabulary);
       }
     }
@@ -103,12 +104,14 @@ std::string decode_reason(int status) {
   }
 }
 
-std::string decimal(std::uint64_t value) { return std::to_string(value); }
+std::string decimal(std::uint64_t value) {
+  return std::to_string(value);
+}
 
 }  // namespace
 
-const Engine::Loaded* Engine::load_model(const Architecture& architecture, std::string& why) {
-  const auto known = models_.find(architecture.name);
+Engine::Loaded const* Engine::load_model(Architecture const& architecture, std::string& why) {
+  auto const known = models_.find(architecture.name);
   if (known != models_.end()) {
     return &known->second;
   }
@@ -125,10 +128,10 @@ const Engine::Loaded* Engine::load_model(const Architecture& architecture, std::
   return &models_.emplace(architecture.name, std::move(loaded)).first->second;
 }
 
-Answer Engine::reset(const Knobs& knobs) {
+Answer Engine::reset(Knobs const& knobs) {
   std::string why;
   entries_.clear();
-  firsts_ = {};
+  firsts_.clear();
   context_.reset();
   loaded_ = load_model(*knobs.architecture, why);
   if (loaded_ != nullptr) {
@@ -137,9 +140,9 @@ Answer Engine::reset(const Knobs& knobs) {
   return context_ == nullptr ? Answer::refused("no_context") : Answer::ok();
 }
 
-bool Engine::can_shift(const Architecture& architecture) {
+bool Engine::can_shift(Architecture const& architecture) {
   std::string why;
-  const Loaded* loaded = load_model(architecture, why);
+  Loaded const* loaded = load_model(architecture, why);
   return loaded == nullptr || llama_memory_can_shift(llama_get_memory(loaded->plain.get()));
 }
 
@@ -156,14 +159,14 @@ Answer Engine::positions() const {
   return Answer::ok(fields);
 }
 
-Answer Engine::cold(const std::vector<Row>& rows, llama_pos first) {
+Answer Engine::cold(std::vector<Row> const& rows, llama_pos first) {
   llama_context* plain = loaded_->plain.get();
   llama_memory_clear(llama_get_memory(plain), true);
   Batch batch;
-  for (const Row& row : rows) {
+  for (Row const& row : rows) {
     batch.add(row, first++);
   }
-  const int status = rows.empty() ? 0 : batch.decode(plain);
+  int const status = rows.empty() ? 0 : batch.decode(plain);
   if (status != 0) {
     return Answer::refused(decode_reason(status));
   }
@@ -176,17 +179,17 @@ llama_pos Engine::next_position(int sequence) const {
   return llama_memory_seq_pos_max(memory(), sequence) + 1;
 }
 
-Answer Engine::decode(const std::vector<Row>& rows) {
-  std::array<llama_pos, kSequences> next = {};
+Answer Engine::decode(std::vector<Row> const& rows) {
+  std::map<int, llama_pos> next;
   for (int sequence = 0; sequence < kSequences; ++sequence) {
     next[sequence] = next_position(sequence);
     firsts_[sequence] = next[sequence] == 0 ? 0 : firsts_[sequence];
   }
   Batch batch;
-  for (const Row& row : rows) {
+  for (Row const& row : rows) {
     batch.add(row, next[row.sequence]++);
   }
-  const int status = batch.decode(context_.get());
+  int const status = batch.decode(context_.get());
   if (status != 0) {
     return Answer::refused(decode_reason(status));
   }
@@ -197,7 +200,7 @@ Answer Engine::decode(const std::vector<Row>& rows) {
 
 // Whether rows that the next one would see have left the window. llama.h guarantees that all positions
 // from the least to the greatest are there, and says that the least is above 0 for windows alone.
-bool Engine::lacks_window(int sequence) const {
+bool Engine::lacks_window(int sequence) {
   const std::int32_t window = llama_model_n_swa(loaded_->model.get());
   if (window == 0) {
     return false;
@@ -211,8 +214,8 @@ Answer Engine::remove(int sequence, Range range) {
   if (!llama_memory_seq_rm(memory(), sequence, range.first, range.end)) {
     return Answer::refused("cannot_remove");
   }
-  const bool took_tail = next_position(sequence) < before;
-  const bool left_rows = std::max(range.first, 0) > firsts_[sequence];
+  bool const took_tail = next_position(sequence) < before;
+  bool const left_rows = std::max(range.first, 0) > firsts_[sequence];
   if (range.first <= firsts_[sequence] && range.end > firsts_[sequence]) {
     firsts_[sequence] = range.end;
   }
@@ -262,9 +265,9 @@ Answer Engine::clear() {
 Answer Engine::save(std::optional<int> sequence, int entry, bool part) {
   llama_context* context = context_.get();
   Entry made;
-  const std::size_t promised =
-      sequence ? llama_state_seq_get_size_ext(context, *sequence, flags(part))
-               : llama_state_get_size(context);
+  const std::size_t promised = sequence
+                                   ? llama_state_seq_get_size_ext(context, *sequence, flags(part))
+                                   : llama_state_get_size(context);
   made.bytes.resize(promised);
   const std::size_t written =
       sequence ? llama_state_seq_get_data_ext(
@@ -285,7 +288,7 @@ Answer Engine::save(std::optional<int> sequence, int entry, bool part) {
 
 // A load that fails has emptied its sequence, and llama.h says nothing of it: what a damaged entry
 // leaves is not defined, loaded or not.
-Answer Engine::loaded(const Entry& entry, std::size_t read) const {
+Answer Engine::loaded(Entry const& entry, std::size_t read) const {
   if (read == 0) {
     return entry.damaged ? Answer::weak() : Answer::refused("cannot_load");
   }
@@ -293,11 +296,11 @@ Answer Engine::loaded(const Entry& entry, std::size_t read) const {
 }
 
 Answer Engine::load(std::optional<int> sequence, int entry, bool part) {
-  const auto found = entries_.find(entry);
+  auto const found = entries_.find(entry);
   if (found == entries_.end()) {
     return Answer::refused("no_entry");
   }
-  const Entry& saved = found->second;
+  Entry& saved = found->second;
   llama_context* context = context_.get();
   if (!sequence) {
     firsts_ = saved.firsts;
@@ -313,7 +316,7 @@ Answer Engine::load(std::optional<int> sequence, int entry, bool part) {
 }
 
 Answer Engine::flip(int entry, std::uint64_t bit) {
-  const auto found = entries_.find(entry);
+  auto const found = entries_.find(entry);
   if (found == entries_.end()) {
     return Answer::refused("no_entry");
   }
@@ -327,7 +330,7 @@ Answer Engine::flip(int entry, std::uint64_t bit) {
 }
 
 Answer Engine::cut(int entry, std::uint64_t bytes) {
-  const auto found = entries_.find(entry);
+  auto const found = entries_.find(entry);
   if (found == entries_.end()) {
     return Answer::refused("no_entry");
   }

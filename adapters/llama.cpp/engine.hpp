@@ -1,9 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // One llama.cpp context under test, and a plain one beside it that says what a history's logits are.
 // Every call does what the line of the protocol says through llama.h alone, and tells what llama.h
 // answered. Nothing here judges an answer.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "adapters/llama.cpp/tiny_models.hpp"
 #include "llama.h"
-#include "tiny_models.hpp"
 
 namespace holdfast::llama_cpp {
 
@@ -28,7 +28,7 @@ inline constexpr int kSequences = 4;
 
 /// Settings of a context, by the knobs that name them.
 struct Knobs {
-  const Architecture* architecture = nullptr;
+  Architecture const* architecture = nullptr;
   std::uint32_t micro_batch = kBatch;
   std::uint32_t rollback = 0;  ///< states kept for going back (n_rs_seq)
   bool unified = false;        ///< sequences share one buffer (kv_unified)
@@ -71,18 +71,18 @@ using Context = std::unique_ptr<llama_context, FreeContext>;
 class Engine {
  public:
   /// Makes everything new: a context with these knobs, no rows, no entries.
-  Answer reset(const Knobs& knobs);
+  Answer reset(Knobs const& knobs);
 
   /// Whether this architecture's rows can change their positions, as the engine itself says.
-  bool can_shift(const Architecture& architecture);
+  bool can_shift(Architecture const& architecture);
 
   /// The extent of each sequence of which anything is left.
   Answer positions() const;
 
   /// Logits of a history, the first token of which is at `first`, in the plain context.
-  Answer cold(const std::vector<Row>& rows, llama_pos first);
+  Answer cold(std::vector<Row> const& rows, llama_pos first);
 
-  Answer decode(const std::vector<Row>& rows);
+  Answer decode(std::vector<Row> const& rows);
   Answer remove(int sequence, Range range);
   Answer remove_every(Range range);
   Answer copy(int from, int to);
@@ -97,7 +97,7 @@ class Engine {
   Answer cut(int entry, std::uint64_t bytes);
 
  private:
-  using Firsts = std::array<llama_pos, kSequences>;
+  using Firsts = std::map<int, llama_pos>;  // by sequence; 0 when nothing is said
 
   struct Entry {
     std::vector<std::uint8_t> bytes;
@@ -111,16 +111,16 @@ class Engine {
     Context plain;
   };
 
-  const Loaded* load_model(const Architecture& architecture, std::string& why);
+  Loaded const* load_model(Architecture const& architecture, std::string& why);
   llama_memory_t memory() const { return llama_get_memory(context_.get()); }
   llama_pos next_position(int sequence) const;
-  bool lacks_window(int sequence) const;
-  Answer loaded(const Entry& entry, std::size_t read) const;
+  bool lacks_window(int sequence);
+  Answer loaded(Entry const& entry, std::size_t read) const;
 
   std::map<std::string, Loaded, std::less<>> models_;
-  const Loaded* loaded_ = nullptr;
+  Loaded const* loaded_ = nullptr;
   Context context_;
-  Firsts firsts_ = {};  // where each sequence begins
+  Firsts firsts_;  // where each sequence begins
   std::map<int, Entry> entries_;
 };
 

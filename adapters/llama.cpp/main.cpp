@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // llama.cpp behind the engine protocol of docs/PROTOCOL.md: reads lines, answers lines, judges nothing.
+#include <dlfcn.h>
+
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -9,16 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include <dlfcn.h>
-
-#include "engine.hpp"
+#include "adapters/llama.cpp/engine.hpp"
+#include "adapters/llama.cpp/tiny_models.hpp"
 #include "ggml-backend.h"
 #include "llama.h"
-#include "tiny_models.hpp"
-
-#ifndef HOLDFAST_LLAMA_VERSION
-#define HOLDFAST_LLAMA_VERSION "unknown"
-#endif
 
 namespace holdfast::llama_cpp {
 
@@ -44,7 +41,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 template <typename Number>
 Number parse(std::string_view text) {
   Number value = {};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
     throw Misread{"not a number: " + std::string(text)};
   }
@@ -70,7 +67,7 @@ class Line {
   }
 
   std::string_view get(std::string_view name) const {
-    const auto value = find(name);
+    auto const value = find(name);
     if (!value) {
       throw Misread{"no field " + std::string(name)};
     }
@@ -79,7 +76,7 @@ class Line {
 
   template <typename Number>
   Number number(std::string_view name, Number otherwise) const {
-    const auto value = find(name);
+    auto const value = find(name);
     return value ? parse<Number>(*value) : otherwise;
   }
 
@@ -88,7 +85,7 @@ class Line {
   Range range() const { return {number<llama_pos>("first", -1), number<llama_pos>("end", -1)}; }
 
   static int sequence_of(std::string_view text) {
-    const int id = parse<int>(without(text, 's'));
+    int const id = parse<int>(without(text, 's'));
     if (id < 0 || id >= kSequences) {
       throw Misread{"no such sequence: " + std::string(text)};
     }
@@ -109,7 +106,7 @@ class Line {
 // `17.4!.9`: ids, each with `!` behind it when its logits are wanted.
 void read_tokens(std::string_view text, int sequence, std::vector<Row>& rows) {
   for (std::string_view word : split(text, '.')) {
-    const bool wants_logits = !word.empty() && word.back() == '!';
+    bool const wants_logits = !word.empty() && word.back() == '!';
     if (wants_logits) {
       word.remove_suffix(1);
     }
@@ -133,10 +130,10 @@ std::vector<Row> read_items(std::string_view text) {
   return rows;
 }
 
-void print_logits(const Logits& logits) {
+void print_logits(Logits const& logits) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string line = "bits";
-  for (const float value : logits) {
+  for (float const value : logits) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, &value, sizeof bits);
     line += ' ';
@@ -147,8 +144,8 @@ void print_logits(const Logits& logits) {
   std::cout << line << '\n';
 }
 
-void print(const Answer& answer) {
-  for (const Logits& logits : answer.logits) {
+void print(Answer const& answer) {
+  for (Logits const& logits : answer.logits) {
     print_logits(logits);
   }
   switch (answer.kind) {
@@ -166,7 +163,7 @@ void print(const Answer& answer) {
 
 class Adapter {
  public:
-  explicit Adapter(std::vector<const Architecture*> offered) : offered_(std::move(offered)) {}
+  explicit Adapter(std::vector<Architecture const*> offered) : offered_(std::move(offered)) {}
 
   void answer(std::string_view text) {
     try {
@@ -183,18 +180,18 @@ class Adapter {
       } else {
         print(operate(line));
       }
-    } catch (const Misread& misread) {
+    } catch (Misread const& misread) {
       std::cout << "error " << misread.why << '\n';
     }
   }
 
  private:
-  void hello(const Line& line);
-  Knobs knobs(const Line& line) const;
-  Answer operate(const Line& line);
-  Answer operate_on_entry(const Line& line);
+  void hello(Line const& line);
+  Knobs knobs(Line const& line) const;
+  Answer operate(Line const& line);
+  Answer operate_on_entry(Line const& line);
 
-  std::vector<const Architecture*> offered_;
+  std::vector<Architecture const*> offered_;
   Engine engine_;
   bool is_reset_ = false;
 };
@@ -215,25 +212,37 @@ weakens load_part when=damaged
 weakens load_all when=damaged
 )";
 
-void Adapter::hello(const Line& line) {
+void Adapter::hello(Line const& line) {
   if (line.number<int>("protocol", 0) < 1) {
     std::cout << "refused reason=version\n";
     return;
   }
-  std::cout << "engine name=llama.cpp version=" HOLDFAST_LLAMA_VERSION "\n"
-            << "limits vocabulary=" << kVocabulary << " sequences=" << kSequences
+  std::cout << "engine name=llama.cpp version=" << llama_version()
+            << "\nlimits vocabulary=" << kVocabulary << " sequences=" << kSequences
             << " context=" << kContext << " batch=" << kBatch << '\n';
-  for (const char* operation :
-       {"decode", "remove", "remove_every", "copy", "keep", "shift", "clear", "save", "load",
-        "save_all", "load_all", "save_part", "load_part", "damage"}) {
+  for (char const* operation : {"decode",
+                                "remove",
+                                "remove_every",
+                                "copy",
+                                "keep",
+                                "shift",
+                                "clear",
+                                "save",
+                                "load",
+                                "save_all",
+                                "load_all",
+                                "save_part",
+                                "load_part",
+                                "damage"}) {
     std::cout << "operation " << operation << '\n';
   }
   std::cout << "knob architecture=";
-  for (const Architecture* architecture : offered_) {
+  for (Architecture const* architecture : offered_) {
     std::cout << (architecture == offered_.front() ? "" : ",") << architecture->name;
   }
   std::cout << "\nknob unified=0,1\nknob micro_batch=64,4,1,16\nknob rollback=0,4,1\n"
-            << "knob whole_window=0,1\nedge window=" << kWindow << "\nedge micro_batch=micro_batch\n"
+            << "knob whole_window=0,1\nedge window=" << kWindow
+            << "\nedge micro_batch=micro_batch\n"
             << "edge rollback=rollback\n";
   std::string promises(kPromises);
   for (std::size_t at = promises.find(":window"); at != promises.npos;
@@ -241,7 +250,7 @@ void Adapter::hello(const Line& line) {
     promises.replace(at, 7, ":" + std::to_string(kWindow));
   }
   std::cout << promises;
-  for (const Architecture* architecture : offered_) {
+  for (Architecture const* architecture : offered_) {
     if (!engine_.can_shift(*architecture)) {
       std::cout << "legal shift when=any architecture=" << architecture->name << '\n';
     }
@@ -249,10 +258,10 @@ void Adapter::hello(const Line& line) {
   std::cout << "ok protocol=1\n";
 }
 
-Knobs Adapter::knobs(const Line& line) const {
+Knobs Adapter::knobs(Line const& line) const {
   Knobs knobs;
   knobs.architecture = offered_.front();
-  if (const auto name = line.find("architecture")) {
+  if (auto const name = line.find("architecture")) {
     knobs.architecture = find_architecture(*name);
     if (knobs.architecture == nullptr) {
       throw Misread{"no such architecture: " + std::string(*name)};
@@ -265,7 +274,7 @@ Knobs Adapter::knobs(const Line& line) const {
   return knobs;
 }
 
-Answer Adapter::operate(const Line& line) {
+Answer Adapter::operate(Line const& line) {
   const std::string_view word = line.word();
   if (word == "positions") {
     return engine_.positions();
@@ -291,8 +300,7 @@ Answer Adapter::operate(const Line& line) {
     return engine_.keep(line.sequence("sequence"));
   }
   if (word == "shift") {
-    return engine_.shift(
-        line.sequence("sequence"), line.range(), parse<llama_pos>(line.get("by")));
+    return engine_.shift(line.sequence("sequence"), line.range(), parse<llama_pos>(line.get("by")));
   }
   if (word == "clear") {
     return engine_.clear();
@@ -300,7 +308,7 @@ Answer Adapter::operate(const Line& line) {
   return operate_on_entry(line);
 }
 
-Answer Adapter::operate_on_entry(const Line& line) {
+Answer Adapter::operate_on_entry(Line const& line) {
   const std::string_view word = line.word();
   if (word == "save" || word == "save_part") {
     return engine_.save(line.sequence("sequence"), line.entry(), word == "save_part");
@@ -315,9 +323,8 @@ Answer Adapter::operate_on_entry(const Line& line) {
     return engine_.load(std::nullopt, line.entry(), false);
   }
   if (word == "damage") {
-    return line.find("flip")
-               ? engine_.flip(line.entry(), parse<std::uint64_t>(line.get("flip")))
-               : engine_.cut(line.entry(), parse<std::uint64_t>(line.get("cut")));
+    return line.find("flip") ? engine_.flip(line.entry(), parse<std::uint64_t>(line.get("flip")))
+                             : engine_.cut(line.entry(), parse<std::uint64_t>(line.get("cut")));
   }
   throw Misread{"no such line: " + std::string(word)};
 }
@@ -328,20 +335,20 @@ void load_back_ends() {
     return;
   }
   Dl_info info = {};
-  if (dladdr(reinterpret_cast<const void*>(&llama_backend_init), &info) == 0) {
+  if (dladdr(reinterpret_cast<void const*>(&llama_backend_init), &info) == 0) {
     return;
   }
   const std::string path = info.dli_fname;
   ggml_backend_load_all_from_path(path.substr(0, path.rfind('/')).c_str());
 }
 
-void log_errors(ggml_log_level level, const char* text, void*) {
+void log_errors(ggml_log_level level, char const* text, void*) {
   if (level >= GGML_LOG_LEVEL_ERROR) {
     std::fputs(text, stderr);
   }
 }
 
-int serve(std::vector<const Architecture*> offered) {
+int serve(std::vector<Architecture const*> offered) {
   setenv("GGML_NO_BACKTRACE", "1", 1);
   llama_log_set(log_errors, nullptr);
   load_back_ends();
@@ -366,7 +373,7 @@ int serve(std::vector<const Architecture*> offered) {
 // Architectures to offer, or none for all: `llama_cpp_adapter gemma3 lfm2`.
 int main(int argc, char** argv) {
   using namespace holdfast::llama_cpp;
-  std::vector<const Architecture*> offered;
+  std::vector<Architecture const*> offered;
   for (int i = 1; i < argc; ++i) {
     offered.push_back(find_architecture(argv[i]));
     if (offered.back() == nullptr) {
@@ -375,7 +382,7 @@ int main(int argc, char** argv) {
     }
   }
   if (offered.empty()) {
-    for (const Architecture& architecture : architectures()) {
+    for (Architecture const& architecture : architectures()) {
       offered.push_back(&architecture);
     }
   }

@@ -1,4 +1,5 @@
-#include "tiny_models.hpp"
+// SPDX-License-Identifier: Apache-2.0
+#include "adapters/llama.cpp/tiny_models.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +22,7 @@ class Random {
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
   float normal() {
-    const float u = std::max(uniform(), 1e-7F);
+    float const u = std::max(uniform(), 1e-7F);
     return std::sqrt(-2.0F * std::log(u)) * std::cos(6.2831853F * uniform());
   }
 
@@ -39,7 +40,7 @@ class Random {
 
 std::uint64_t hash(std::string_view text) {
   std::uint64_t h = 1469598103934665603ULL;
-  for (const char c : text) {
+  for (char const c : text) {
     h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   }
   return h;
@@ -47,8 +48,8 @@ std::uint64_t hash(std::string_view text) {
 
 // A weight from a normal number, by what the tensor is: decays stay negative and gentle, norms near 1.
 float weight(std::string_view name, bool is_vector, std::int64_t inputs, float x) {
-  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
-  const bool bias = name.size() > 5 && name.substr(name.size() - 5) == ".bias";
+  auto const has = [&](std::string_view part) { return name.find(part) != name.npos; };
+  bool const bias = name.size() > 5 && name.substr(name.size() - 5) == ".bias";
   if (has("ssm_a")) {
     return -(0.1F + 0.6F * std::fabs(x));
   }
@@ -69,7 +70,7 @@ float weight(std::string_view name, bool is_vector, std::int64_t inputs, float x
 
 void fill(ggml_tensor* tensor, void* seed) {
   const std::string_view name = tensor->name;
-  Random random(*static_cast<const std::uint64_t*>(seed) ^ hash(name));
+  Random random(*static_cast<std::uint64_t const*>(seed) ^ hash(name));
   std::vector<float> values(static_cast<std::size_t>(ggml_nelements(tensor)));
   for (float& value : values) {
     value = weight(name, ggml_n_dims(tensor) <= 1, tensor->ne[0], random.normal());
@@ -91,26 +92,29 @@ void fill(ggml_tensor* tensor, void* seed) {
 // The metadata of one model: what a file of weights would say in its header.
 class Metadata {
  public:
-  explicit Metadata(const Architecture& a) : gguf_(gguf_init_empty()), prefix_(std::string(a.name) + ".") {
+  explicit Metadata(Architecture const& a)
+      : gguf_(gguf_init_empty()), prefix_(std::string(a.name) + ".") {
     gguf_set_val_str(gguf_, "general.architecture", std::string(a.name).c_str());
     gguf_set_val_str(gguf_, "tokenizer.ggml.model", "none");
   }
-  Metadata(const Metadata&) = delete;
-  Metadata& operator=(const Metadata&) = delete;
+  Metadata(Metadata const&) = delete;
+  Metadata& operator=(Metadata const&) = delete;
   ~Metadata() { gguf_free(gguf_); }
 
-  void set(const char* key, std::uint32_t value) {
+  void set(char const* key, std::uint32_t value) {
     gguf_set_val_u32(gguf_, (prefix_ + key).c_str(), value);
   }
-  void set(const char* key, float value) { gguf_set_val_f32(gguf_, (prefix_ + key).c_str(), value); }
-  void set_yes(const char* key) { gguf_set_val_bool(gguf_, (prefix_ + key).c_str(), true); }
-  void set(const char* key, const std::vector<std::uint32_t>& values) {
+  void set(char const* key, float value) {
+    gguf_set_val_f32(gguf_, (prefix_ + key).c_str(), value);
+  }
+  void set_yes(char const* key) { gguf_set_val_bool(gguf_, (prefix_ + key).c_str(), true); }
+  void set(char const* key, std::vector<std::uint32_t> const& values) {
     gguf_set_arr_data(
         gguf_, (prefix_ + key).c_str(), GGUF_TYPE_UINT32, values.data(), values.size());
   }
 
   // Says that the file has this tensor, in f32.
-  void name_tensor(const std::string& name) {
+  void name_tensor(std::string const& name) {
     ggml_tensor tensor = {};
     tensor.type = GGML_TYPE_F32;
     std::fill_n(tensor.ne, GGML_MAX_DIMS, 1);
@@ -129,7 +133,7 @@ class Metadata {
   int tensors_ = 0;
 };
 
-void set_heads(Metadata& m, const Architecture& a) {
+void set_heads(Metadata& m, Architecture const& a) {
   if (a.has(kLayerHeads)) {
     m.set("attention.head_count", std::vector<std::uint32_t>(a.layers, a.heads));
     m.set("attention.head_count_kv", std::vector<std::uint32_t>{0, a.heads, 0});
@@ -141,7 +145,7 @@ void set_heads(Metadata& m, const Architecture& a) {
   m.set("attention.layer_norm_rms_epsilon", 1e-5F);
 }
 
-void set_experts(Metadata& m, const Architecture& a) {
+void set_experts(Metadata& m, Architecture const& a) {
   m.set("expert_count", 2U);
   m.set("expert_used_count", 2U);
   m.set("expert_feed_forward_length", a.inner);
@@ -169,7 +173,7 @@ void set_latent(Metadata& m) {
   m.set("ssm.conv_kernel", 4U);
 }
 
-void set_selective_state(Metadata& m, const Architecture& a) {
+void set_selective_state(Metadata& m, Architecture const& a) {
   m.set("ssm.conv_kernel", 4U);
   m.set("ssm.inner_size", 2 * a.width);
   m.set("ssm.state_size", 16U);
@@ -180,7 +184,7 @@ void set_selective_state(Metadata& m, const Architecture& a) {
   }
 }
 
-void set_delta_state(Metadata& m, const Architecture& a) {
+void set_delta_state(Metadata& m, Architecture const& a) {
   m.set("full_attention_interval", 3U);
   m.set("ssm.conv_kernel", 4U);
   m.set("ssm.inner_size", 64U);
@@ -195,7 +199,7 @@ void set_delta_state(Metadata& m, const Architecture& a) {
   m.set("expert_shared_feed_forward_length", a.inner);
 }
 
-void set_short_conv(Metadata& m, const Architecture& a) {
+void set_short_conv(Metadata& m, Architecture const& a) {
   m.set("shortconv.l_cache", 3U);
   if (a.has(kExperts)) {
     m.set("leading_dense_block_count", 1U);
@@ -203,7 +207,7 @@ void set_short_conv(Metadata& m, const Architecture& a) {
   }
 }
 
-void set_window(Metadata& m, const Architecture& a) {
+void set_window(Metadata& m, Architecture const& a) {
   m.set("attention.sliding_window", static_cast<std::uint32_t>(kWindow));
   m.set("logit_scale", 1.0F);
   if (!a.has(kCompressed)) {
@@ -211,7 +215,7 @@ void set_window(Metadata& m, const Architecture& a) {
   }
 }
 
-void set_compressed(Metadata& m, const Architecture& a) {
+void set_compressed(Metadata& m, Architecture const& a) {
   const std::uint32_t head = a.width / a.heads;
   m.set("attention.key_length", head);
   m.set("attention.value_length", head);
@@ -232,7 +236,7 @@ void set_compressed(Metadata& m, const Architecture& a) {
   m.set("expert_gating_func", 4U);
 }
 
-void set_all(Metadata& m, const Architecture& a) {
+void set_all(Metadata& m, Architecture const& a) {
   m.set("vocab_size", kVocabulary);
   m.set("context_length", 4096U);
   m.set("embedding_length", a.width);
@@ -274,16 +278,17 @@ void set_all(Metadata& m, const Architecture& a) {
 }
 
 // Loaders make these tensors only when the metadata names them.
-void name_optional_tensors(Metadata& m, const Architecture& a) {
-  const bool names_bias = a.name == "nemotron_h" || a.name == "granitehybrid" || a.name == "falcon-h1";
+void name_optional_tensors(Metadata& m, Architecture const& a) {
+  bool const names_bias =
+      a.name == "nemotron_h" || a.name == "granitehybrid" || a.name == "falcon-h1";
   for (std::uint32_t layer = 0; layer < a.layers; ++layer) {
     const std::string block = "blk." + std::to_string(layer) + ".";
     if (a.has(kDeltaState) && !a.has(kLatent) && (layer + 1) % 3 != 0) {
       m.name_tensor(block + "attn_qkv.weight");
       m.name_tensor(block + "attn_gate.weight");
     }
-    const bool attends = a.name != "falcon-h1" && layer == 1;
-    const bool feeds_only = a.name == "nemotron_h" && layer == 2;
+    bool const attends = a.name != "falcon-h1" && layer == 1;
+    bool const feeds_only = a.name == "nemotron_h" && layer == 2;
     if (names_bias && !attends && !feeds_only) {
       m.name_tensor(block + "ssm_conv1d.bias");
     }
@@ -296,18 +301,18 @@ class ErrorLog {
   ErrorLog() {
     llama_log_get(&callback_, &data_);
     llama_log_set(
-        [](ggml_log_level level, const char* text, void* self) {
+        [](ggml_log_level level, char const* text, void* self) {
           if (level == GGML_LOG_LEVEL_ERROR) {
             static_cast<ErrorLog*>(self)->text_ += text;
           }
         },
         this);
   }
-  ErrorLog(const ErrorLog&) = delete;
-  ErrorLog& operator=(const ErrorLog&) = delete;
+  ErrorLog(ErrorLog const&) = delete;
+  ErrorLog& operator=(ErrorLog const&) = delete;
   ~ErrorLog() { llama_log_set(callback_, data_); }
 
-  const std::string& text() const { return text_; }
+  std::string const& text() const { return text_; }
 
  private:
   ggml_log_callback callback_ = nullptr;
@@ -329,7 +334,7 @@ Model load(Metadata& metadata, std::uint64_t seed, std::string& why) {
 
 }  // namespace
 
-const std::vector<Architecture>& architectures() {
+std::vector<Architecture> const& architectures() {
   static const std::vector<Architecture> all = {
       {"llama", kAttention, 32, 2, 2, 48},
       {"deepseek2", kAttention | kLatent | kExperts, 64, 1, 2, 48},
@@ -354,14 +359,14 @@ const std::vector<Architecture>& architectures() {
   return all;
 }
 
-const Architecture* find_architecture(std::string_view name) {
-  const auto& all = architectures();
-  const auto found = std::find_if(
-      all.begin(), all.end(), [&](const Architecture& a) { return a.name == name; });
+Architecture const* find_architecture(std::string_view name) {
+  auto const& all = architectures();
+  auto const found =
+      std::find_if(all.begin(), all.end(), [&](Architecture const& a) { return a.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 
-Model make_tiny_model(const Architecture& architecture, std::uint64_t seed, std::string& why) {
+Model make_tiny_model(Architecture const& architecture, std::uint64_t seed, std::string& why) {
   Metadata metadata(architecture);
   set_all(metadata, architecture);
   name_optional_tensors(metadata, architecture);
@@ -371,7 +376,7 @@ Model make_tiny_model(const Architecture& architecture, std::uint64_t seed, std:
   if (model != nullptr || got == why.npos) {
     return model;
   }
-  const int wanted = std::atoi(why.c_str() + got + 6) - metadata.tensors();
+  int const wanted = std::atoi(why.c_str() + got + 6) - metadata.tensors();
   for (int i = 0; i < wanted; ++i) {
     metadata.name_tensor("unused." + std::to_string(i));
   }

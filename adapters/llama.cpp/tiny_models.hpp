@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models of a few layers with random weights, made in memory by llama.h's llama_model_init_from_user:
 // no model file is needed, and a decode takes a fraction of a millisecond. Weights are scaled so that
 // attention rows and recurrent states matter to the logits.
@@ -49,10 +50,10 @@ struct Architecture {
 };
 
 /// All that tiny models are made of, in the order in which the knob lists them.
-const std::vector<Architecture>& architectures();
+std::vector<Architecture> const& architectures();
 
 /// Null when no architecture has that name.
-const Architecture* find_architecture(std::string_view name);
+Architecture const* find_architecture(std::string_view name);
 
 struct FreeModel {
   void operator()(llama_model* model) const { llama_model_free(model); }
@@ -60,6 +61,6 @@ struct FreeModel {
 using Model = std::unique_ptr<llama_model, FreeModel>;
 
 /// Makes the model; the same seed gives the same weights everywhere. Null with `why` filled on failure.
-Model make_tiny_model(const Architecture& architecture, std::uint64_t seed, std::string& why);
+Model make_tiny_model(Architecture const& architecture, std::uint64_t seed, std::string& why);
 
 }  // namespace holdfast::llama_cpp
