@@ -7,6 +7,7 @@ extern "C" {
 [[gnu::weak]] bool holdfast_select_mutant(char const* name);
 [[gnu::weak]] char const* holdfast_mutant_name(std::uint32_t index);
 [[gnu::weak]] std::uint64_t holdfast_mutant_reached();
+[[gnu::weak]] void holdfast_select_verify(bool on);
 }
 
 namespace holdfast::fuzz {
@@ -538,6 +539,12 @@ bool select_mutant(std::string const& name) noexcept {
 
 std::uint64_t mutant_reached() noexcept {
   return has_mutants() ? holdfast_mutant_reached() : 0;
+}
+
+void select_verify(bool on) noexcept {
+  if (has_mutants()) {
+    holdfast_select_verify(on);
+  }
 }
 
 std::vector<std::string> library_mutants() {

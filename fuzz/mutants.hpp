@@ -30,6 +30,9 @@ struct MutantInfo {
 bool select_mutant(std::string const& name) noexcept;
 /// How often a site of the mutant that is on was reached since it was turned on; 0 without mutants.
 [[nodiscard]] std::uint64_t mutant_reached() noexcept;
+/// Turns the library's costly assertions on, with mutants, where they are off at first: an invariant must
+/// find a bug by itself.
+void select_verify(bool on) noexcept;
 /// Names that the library knows, in order; empty in the plain build.
 [[nodiscard]] std::vector<std::string> library_mutants();
 

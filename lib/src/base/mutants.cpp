@@ -2,6 +2,8 @@
 // The switch of the mutant build. The plain build compiles this file to nothing.
 #include "base/mutants.hpp"
 
+#include "base/contract.hpp"
+
 #ifdef HOLDFAST_MUTANTS
 
 #include <cstring>
@@ -10,6 +12,7 @@ namespace holdfast::internal::base {
 
 Mutant active_mutant = Mutant::kNone;
 std::atomic<std::uint64_t> mutant_reached{0};
+bool is_verifying = false;
 
 }  // namespace holdfast::internal::base
 
@@ -45,6 +48,11 @@ extern "C" bool holdfast_select_mutant(char const* name) {
 /// Name of bug `index`, counted from 1; nullptr past the last.
 extern "C" char const* holdfast_mutant_name(std::uint32_t index) {
   return index == 0 || index >= sizeof kNames / sizeof kNames[0] ? nullptr : kNames[index];
+}
+
+/// Turns the costly checks on or off, which they are at first.
+extern "C" void holdfast_select_verify(bool on) {
+  holdfast::internal::base::is_verifying = on;
 }
 
 /// How often a site of the bug that is on was reached since it was turned on.

@@ -9,6 +9,7 @@
 
 #include "base/contract.hpp"
 #include "base/fixed_array.hpp"
+#include "base/tally.hpp"
 
 namespace holdfast::internal::storage {
 
@@ -16,6 +17,8 @@ namespace holdfast::internal::storage {
 class ChunkArena {
  public:
   [[nodiscard]] bool create(std::uint32_t count, std::uint32_t chunk_pages) noexcept {
+    HOLDFAST_ASSERT(count > 0);
+    HOLDFAST_ASSERT(chunk_pages > 0);
     chunk_pages_ = chunk_pages;
     if (!chunks_.create(count) || !free_.create(count) ||
         !pages_.create(std::uint64_t{count} * chunk_pages)) {
@@ -24,6 +27,7 @@ class ChunkArena {
     for (std::uint32_t chunk = count; chunk-- > 0;) {
       free_[free_count_++] = chunk;
     }
+    HOLDFAST_ASSERT(free_count_ == count);
     return true;
   }
 
@@ -41,6 +45,7 @@ class ChunkArena {
     return chunks_[chunk].used;
   }
   [[nodiscard]] std::span<std::uint32_t const> pages(std::uint32_t chunk) const noexcept {
+    HOLDFAST_VERIFY_THAT(chunks_[chunk].references > 0);
     return pages_.span(std::uint64_t{chunk} * chunk_pages_, chunks_[chunk].used);
   }
 
@@ -63,6 +68,7 @@ class ChunkArena {
   /// Returns true when that was the last reference; the caller has then released its pages.
   [[nodiscard]] bool release(std::uint32_t chunk) noexcept {
     HOLDFAST_ASSERT(chunks_[chunk].references > 0);
+    HOLDFAST_ASSERT(free_count_ < count());
     if (--chunks_[chunk].references != 0) {
       return false;
     }
@@ -72,7 +78,9 @@ class ChunkArena {
   }
   void push(std::uint32_t chunk, std::uint32_t page) noexcept {
     Chunk& known = chunks_[chunk];
+    HOLDFAST_ASSERT(page != 0);
     HOLDFAST_ASSERT(known.used < chunk_pages_);
+    HOLDFAST_VERIFY_THAT(known.references == 1);
     std::uint64_t const at = std::uint64_t{chunk} * chunk_pages_ + known.used;
     known.is_run = known.is_run && (known.used == 0 || pages_[at - 1] + 1 == page);
     pages_[at] = page;
@@ -81,12 +89,41 @@ class ChunkArena {
   /// Requires a page in the chunk.
   [[nodiscard]] std::uint32_t pop(std::uint32_t chunk) noexcept {
     HOLDFAST_ASSERT(chunks_[chunk].used > 0);
+    HOLDFAST_VERIFY_THAT(chunks_[chunk].references == 1);
     return pages_[std::uint64_t{chunk} * chunk_pages_ + --chunks_[chunk].used];
   }
   void replace(std::uint32_t chunk, std::uint32_t entry, std::uint32_t page) noexcept {
+    HOLDFAST_ASSERT(page != 0);
     HOLDFAST_ASSERT(entry < chunks_[chunk].used);
+    HOLDFAST_VERIFY_THAT(chunks_[chunk].references == 1);
     pages_[std::uint64_t{chunk} * chunk_pages_ + entry] = page;
     chunks_[chunk].is_run = false;
+  }
+  /// Whether every chunk has as many references as holders named it, those that nobody named are free, once
+  /// each, and what a chunk says of its pages is so. Adds the pages of live chunks to `pages`. O(chunks).
+  [[nodiscard]] bool audit(base::Tally const& holders, base::Tally& pages) const noexcept {
+    base::Tally counted;
+    base::Tally unheld;
+    bool is_sound = true;
+    for (std::uint32_t chunk = 0; chunk < count(); ++chunk) {
+      counted.add(chunk, references(chunk));
+      if (references(chunk) == 0) {
+        unheld.add(chunk);
+        continue;
+      }
+      is_sound = is_sound && used(chunk) != 0 && used(chunk) <= chunk_pages_;
+      std::uint32_t last = 0;
+      for (std::uint32_t const page : this->pages(chunk)) {
+        is_sound = is_sound && page != 0 && (!is_run(chunk) || last == 0 || page == last + 1);
+        pages.add(page);
+        last = page;
+      }
+    }
+    base::Tally free;
+    for (std::uint32_t const chunk : free_.span(0, free_count_)) {
+      free.add(chunk);
+    }
+    return is_sound && counted == holders && free == unheld;
   }
 
  private:

@@ -12,6 +12,7 @@
 #include "base/contract.hpp"
 #include "base/fixed_array.hpp"
 #include "base/mutants.hpp"
+#include "base/tally.hpp"
 
 namespace holdfast::internal::storage {
 
@@ -26,6 +27,8 @@ class PageArena {
   [[nodiscard]] bool create(std::byte* base,
                             std::uint64_t page_bytes,
                             std::uint32_t count) noexcept {
+    HOLDFAST_ASSERT(count > 0);
+    HOLDFAST_ASSERT(page_bytes > 0);
     base_ = base;
     page_bytes_ = page_bytes;
     count_ = count;
@@ -36,6 +39,7 @@ class PageArena {
     for (std::uint32_t page = count; page-- > 1;) {
       free_[free_count_++] = page;
     }
+    HOLDFAST_ASSERT(free_count_ == count - 1);
     return true;
   }
 
@@ -50,6 +54,7 @@ class PageArena {
   [[nodiscard]] std::uint64_t page_bytes() const noexcept { return page_bytes_; }
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   [[nodiscard]] std::byte* address(std::uint32_t page) const noexcept {
+    HOLDFAST_ASSERT(page < count_);
     return base_ + page * page_bytes_;
   }
   [[nodiscard]] std::uint32_t references(std::uint32_t page) const noexcept {
@@ -66,30 +71,57 @@ class PageArena {
     HOLDFAST_ASSERT(free_count_ > 0);
     std::uint32_t const page = free_[--free_count_];
     ++changes_;
-    HOLDFAST_ASSERT(page != 0 && pages_[page].references == 0);
+    HOLDFAST_ASSERT(page != 0);
+    HOLDFAST_ASSERT(pages_[page].references == 0);
     pages_[page] = {.writer = writer, .references = 1, .shared_lap = 0};
     return page;
   }
   void retain(std::uint32_t page) noexcept {
-    HOLDFAST_ASSERT(page != 0 && pages_[page].references > 0);
+    HOLDFAST_ASSERT(page != 0);
+    HOLDFAST_ASSERT(pages_[page].references > 0);
     ++pages_[page].references;
   }
   void release(std::uint32_t page) noexcept {
-    HOLDFAST_ASSERT(page != 0 && pages_[page].references > 0);
+    HOLDFAST_ASSERT(page != 0);
+    HOLDFAST_ASSERT(pages_[page].references > 0);
     if (--pages_[page].references == 0) {
+      HOLDFAST_ASSERT(free_count_ + 1 < count_);
       free_[free_count_++] = page;
       ++changes_;
     }
   }
-  void set_writer(std::uint32_t page, WriterMark writer) noexcept { pages_[page].writer = writer; }
+  void set_writer(std::uint32_t page, WriterMark writer) noexcept {
+    HOLDFAST_ASSERT(writer != 0);
+    HOLDFAST_ASSERT(pages_[page].references == 1);  // nobody else sees what it writes
+    pages_[page].writer = writer;
+  }
   /// `writer` gives the page up: getting it back through a snapshot does not restore the mark.
   void clear_writer(std::uint32_t page, WriterMark writer) noexcept {
+    HOLDFAST_ASSERT(pages_[page].references > 0);
     if (pages_[page].writer == writer && !HOLDFAST_MUTANT(kWriterMarkSurvives)) {
       pages_[page].writer = 0;
     }
   }
   void set_shared_lap(std::uint32_t page, std::uint32_t lap) noexcept {
+    HOLDFAST_ASSERT(pages_[page].references > 1);
     pages_[page].shared_lap = lap;
+  }
+  /// Whether every page has as many references as holders named it, and those that nobody named are free,
+  /// once each. O(pages).
+  [[nodiscard]] bool audit(base::Tally const& holders) const noexcept {
+    base::Tally counted;
+    base::Tally unheld;
+    for (std::uint32_t page = 0; page < count_; ++page) {
+      counted.add(page, pages_[page].references);
+      if (page != 0 && pages_[page].references == 0) {
+        unheld.add(page);
+      }
+    }
+    base::Tally free;
+    for (std::uint32_t const page : free_pages()) {
+      free.add(page);
+    }
+    return counted == holders && free == unheld;
   }
 
  private:

@@ -15,7 +15,10 @@ bool PagedTable::create(Plan const& plan,
                         std::uint32_t plane,
                         std::byte* pages,
                         std::uint32_t* device_table) noexcept {
+  HOLDFAST_ASSERT(plane < plan.class_count);
   ClassPlan const& known = plan.classes[plane];
+  HOLDFAST_ASSERT(known.entries != 0);
+  HOLDFAST_ASSERT(known.pages != 0);
   plane_ = plane;
   page_rows_ = base::Divisor{known.page_rows};
   chunk_pages_ = base::Divisor{plan.chunk_pages};
@@ -34,6 +37,7 @@ bool PagedTable::create(Plan const& plan,
 }
 
 bool PagedTable::held_alone(std::uint32_t sequence, std::uint32_t entry) const noexcept {
+  HOLDFAST_ASSERT(entry < sequences_[sequence].pages);
   std::uint32_t const chunk = chunk_at({HolderKind::kSequence, sequence}, entry / chunk_pages_);
   return chunks_.references(chunk) == 1 &&
          pages_.references(chunks_.pages(chunk)[entry % chunk_pages_]) == 1;
@@ -41,6 +45,8 @@ bool PagedTable::held_alone(std::uint32_t sequence, std::uint32_t entry) const n
 
 /// Of a page that others may hold too.
 bool PagedTable::may_write(Owner owner, std::uint32_t entry, std::uint32_t row) const noexcept {
+  HOLDFAST_ASSERT(owner.mark != 0);
+  HOLDFAST_ASSERT(row / page_rows_ == entry);
   return (pages_.writer(page_of(owner.index, entry)) == owner.mark &&
           row >= sequences_[owner.index].sealed) ||
          HOLDFAST_MUTANT(kAliasInsteadOfCopy);
@@ -53,6 +59,8 @@ std::uint32_t PagedTable::pages_needed(Owner owner,
   if (from == to) {
     return 0;
   }
+  HOLDFAST_ASSERT(to <= entries_ * page_rows_);
+  HOLDFAST_ASSERT(pages_of(from) <= sequences_[owner.index].pages);
   std::uint32_t const fresh = ceil_div(to, page_rows_) - ceil_div(from, page_rows_);
   std::uint32_t const entry = from / page_rows_;
   bool const copies =
@@ -64,6 +72,8 @@ void PagedTable::copy_on_write(Owner owner,
                                std::uint32_t from,
                                std::uint32_t to,
                                StepWork& step) noexcept {
+  HOLDFAST_ASSERT(owner.index != 0);
+  HOLDFAST_ASSERT(from <= to);
   if (from == to || from % page_rows_ == 0) {
     return;
   }
@@ -78,15 +88,19 @@ void PagedTable::copy_on_write(Owner owner,
   } else {
     copy_page(owner, from, step);
   }
+  HOLDFAST_VERIFY_THAT(held_alone(owner.index, entry) || may_write(owner, entry, from));
 }
 
 void PagedTable::extend(Owner owner, std::uint32_t rows, StepWork& step) noexcept {
+  HOLDFAST_ASSERT(owner.index != 0);
+  HOLDFAST_ASSERT(rows <= entries_ * page_rows_);
   while (sequences_[owner.index].pages < ceil_div(rows, page_rows_)) {
     append_page(owner, step);
   }
 }
 
 void PagedTable::make_private(std::uint32_t sequence, std::uint32_t chunk_entry) noexcept {
+  HOLDFAST_ASSERT(chunk_entry < sequences_[sequence].chunks);
   std::uint32_t& id = sequence_ids(sequence)[chunk_entry];
   if (chunks_.references(id) == 1 || HOLDFAST_MUTANT(kSharedChunkWritten)) {
     return;
@@ -97,13 +111,16 @@ void PagedTable::make_private(std::uint32_t sequence, std::uint32_t chunk_entry)
     pages_.retain(page);
     chunks_.push(fresh, page);
   }
+  HOLDFAST_ASSERT(chunks_.used(fresh) == chunks_.used(id));
   release_chunk(id);
   id = fresh;
+  HOLDFAST_ASSERT(chunks_.references(id) == 1);
 }
 
 void PagedTable::append_page(Owner owner, StepWork& step) noexcept {
   Table& table = sequences_[owner.index];
   std::uint32_t const entry = table.pages;
+  HOLDFAST_ASSERT(entry < entries_);
   if (entry % chunk_pages_ == 0) {
     sequence_ids(owner.index)[table.chunks++] = chunks_.take();
   } else {
@@ -112,6 +129,7 @@ void PagedTable::append_page(Owner owner, StepWork& step) noexcept {
   std::uint32_t const page = pages_.take(owner.mark);
   chunks_.push(sequence_ids(owner.index)[entry / chunk_pages_], page);
   ++table.pages;
+  HOLDFAST_VERIFY_THAT(page_of(owner.index, entry) == page);
   if (entry % chunk_pages_ != 0 || !HOLDFAST_MUTANT(kFreshPageNotPublished)) {
     step.patch(device_table(owner.index) + entry, page);
   }
@@ -119,10 +137,12 @@ void PagedTable::append_page(Owner owner, StepWork& step) noexcept {
 
 void PagedTable::copy_page(Owner owner, std::uint32_t row, StepWork& step) noexcept {
   std::uint32_t const entry = row / page_rows_;
+  HOLDFAST_ASSERT(row % page_rows_ != 0);
   HOLDFAST_SOMETIMES(kPageCopied, true);
   make_private(owner.index, entry / chunk_pages_);
   std::uint32_t const old = page_of(owner.index, entry);
   std::uint32_t const fresh = pages_.take(owner.mark);
+  HOLDFAST_ASSERT(fresh != old);
   // Only the rows that this sequence may see; the rest of the old page may be another holder's.
   std::uint32_t rows = row % page_rows_;
   if (HOLDFAST_MUTANT(kCopyOneRowShort)) {
@@ -136,6 +156,7 @@ void PagedTable::copy_page(Owner owner, std::uint32_t row, StepWork& step) noexc
   pages_.clear_writer(old, owner.mark);
   pages_.release(old);
   sequences_[owner.index].sealed = row;
+  HOLDFAST_VERIFY_THAT(page_of(owner.index, entry) == fresh);
   if (!HOLDFAST_MUTANT(kStaleTableAfterCopy)) {
     step.patch(device_table(owner.index) + entry, fresh);
   }
@@ -143,6 +164,7 @@ void PagedTable::copy_page(Owner owner, std::uint32_t row, StepWork& step) noexc
 
 void PagedTable::cut(Owner owner, std::uint32_t rows) noexcept {
   Table& table = sequences_[owner.index];
+  HOLDFAST_ASSERT(table.chunks == ceil_div(table.pages, chunk_pages_));
   std::uint32_t const want =
       HOLDFAST_MUTANT(kBoundaryPageKept) ? rows / page_rows_ + 1 : ceil_div(rows, page_rows_);
   if (want >= table.pages) {
@@ -166,9 +188,11 @@ void PagedTable::cut(Owner owner, std::uint32_t rows) noexcept {
     }
   }
   table.pages = want;
+  HOLDFAST_ASSERT(table.chunks == keep_chunks);
 }
 
 void PagedTable::release_chunk(std::uint32_t chunk) noexcept {
+  HOLDFAST_ASSERT(chunks_.references(chunk) != 0);
   if (chunks_.references(chunk) == 1) {
     for (std::uint32_t const page : chunks_.pages(chunk)) {
       pages_.release(page);
@@ -181,6 +205,7 @@ void PagedTable::hold(std::uint32_t sequence, std::uint32_t snapshot, std::uint3
   Table& source = sequences_[sequence];
   Table& target = snapshots_[snapshot];
   HOLDFAST_ASSERT(target.chunks == 0);
+  HOLDFAST_ASSERT(source.pages == pages_of(rows));  // every page below, and none above
   target = {.rows = rows, .sealed = 0, .pages = source.pages, .chunks = source.chunks};
   auto const to = snapshot_ids_.span(std::uint64_t{snapshot} * chunk_limit_, chunk_limit_);
   auto const from = sequence_ids(sequence);
@@ -191,11 +216,14 @@ void PagedTable::hold(std::uint32_t sequence, std::uint32_t snapshot, std::uint3
   if (!HOLDFAST_MUTANT(kSealedNotRaised)) {
     source.sealed = std::max(source.sealed, rows);
   }
+  HOLDFAST_VERIFY_THAT(rows <= source.sealed);
 }
 
 void PagedTable::load(std::uint32_t snapshot, Owner owner, bool fresh, StepWork& step) noexcept {
   Table const& source = snapshots_[snapshot];
   Table& target = sequences_[owner.index];
+  HOLDFAST_ASSERT(owner.index != 0);
+  HOLDFAST_ASSERT(!fresh || target.chunks == 0);
   auto const from = snapshot_ids_.span(std::uint64_t{snapshot} * chunk_limit_, chunk_limit_);
   auto const to = sequence_ids(owner.index);
   std::uint32_t const chunks = std::max(source.chunks, target.chunks);
@@ -240,6 +268,7 @@ void PagedTable::load(std::uint32_t snapshot, Owner owner, bool fresh, StepWork&
   target.sealed = fresh || HOLDFAST_MUTANT(kRollbackLowersSealed)
                       ? source.rows
                       : std::max(target.sealed, source.rows);
+  HOLDFAST_ASSERT(source.rows <= target.sealed);
 }
 
 void PagedTable::drop_snapshot(std::uint32_t snapshot) noexcept {
@@ -251,11 +280,13 @@ void PagedTable::drop_snapshot(std::uint32_t snapshot) noexcept {
     }
     release_chunk(ids[entry]);
   }
+  HOLDFAST_ASSERT(table.pages <= entries_);
   table = {};
 }
 
 void PagedTable::capture(std::uint32_t snapshot, std::uint32_t entry) noexcept {
   Table& target = snapshots_[entry];
+  HOLDFAST_ASSERT(snapshot != entry);
   HOLDFAST_ASSERT(target.chunks == 0);
   target = snapshots_[snapshot];
   auto const from = snapshot_ids_.span(std::uint64_t{snapshot} * chunk_limit_, chunk_limit_);
@@ -272,6 +303,7 @@ void PagedTable::restore(std::uint32_t entry,
                          StepWork& step) noexcept {
   Table const& source = snapshots_[entry];
   Table& target = sequences_[owner.index];
+  HOLDFAST_ASSERT(owner.index != 0);
   HOLDFAST_ASSERT(target.chunks == 0);
   auto const from = snapshot_ids_.span(std::uint64_t{entry} * chunk_limit_, chunk_limit_);
   auto const to = sequence_ids(owner.index);
@@ -300,9 +332,11 @@ void PagedTable::restore(std::uint32_t entry,
     ++target.chunks;
   }
   target.sealed = rows;
+  HOLDFAST_VERIFY_THAT(target.pages == want);
 }
 
 std::uint32_t PagedTable::pages_of(std::uint32_t rows) const noexcept {
+  HOLDFAST_ASSERT(rows <= entries_ * page_rows_);
   return ceil_div(rows, page_rows_);
 }
 
@@ -318,42 +352,69 @@ void PagedTable::take_entry(std::uint32_t entry, std::uint32_t rows) noexcept {
     }
     chunks_.push(ids[table.chunks - 1], pages_.take(kNobody));
   }
+  HOLDFAST_ASSERT(table.chunks == ceil_div(table.pages, chunk_pages_));
 }
 
 void PagedTable::release_sequence(Owner owner) noexcept {
   cut(owner, 0);
+  HOLDFAST_VERIFY_THAT(sequences_[owner.index].chunks == 0);
   sequences_[owner.index] = {};
 }
 
-bool PagedTable::audit() const noexcept {
-  // Every chunk reference is a table entry of some holder, every page reference an entry of a live
-  // chunk.
-  std::uint64_t chunk_references = 0;
-  std::uint64_t table_entries = 0;
-  std::uint64_t page_references = 0;
-  std::uint64_t chunk_entries = 0;
-  std::uint32_t live_chunks = 0;
-  for (std::uint64_t sequence = 0; sequence < sequences_.size(); ++sequence) {
-    table_entries += sequences_[sequence].chunks;
+bool PagedTable::audit_table(Holder holder, base::Tally& chunks) const noexcept {
+  Table const& known = table(holder);
+  bool is_sound = known.pages <= entries_ && known.chunks == ceil_div(known.pages, chunk_pages_) &&
+                  known.sealed <= entries_ * page_rows_ &&
+                  (holder.kind == HolderKind::kSequence || known.pages == pages_of(known.rows));
+  std::uint32_t pages = 0;
+  for (std::uint32_t entry = 0; entry < known.chunks && is_sound; ++entry) {
+    std::uint32_t const chunk = chunk_at(holder, entry);
+    // Every holder of a chunk uses every page in it.
+    is_sound = chunk < chunks_.count() && chunks_.references(chunk) != 0 &&
+               (entry + 1 == known.chunks || chunks_.used(chunk) == chunk_pages_);
+    pages += is_sound ? chunks_.used(chunk) : 0;
+    chunks.add(chunk);
   }
-  for (std::uint64_t snapshot = 0; snapshot < snapshots_.size(); ++snapshot) {
-    table_entries += snapshots_[snapshot].chunks;
-  }
-  for (std::uint32_t chunk = 0; chunk < chunks_.count(); ++chunk) {
-    chunk_references += chunks_.references(chunk);
-    if (chunks_.references(chunk) != 0) {
-      ++live_chunks;
-      chunk_entries += chunks_.used(chunk);
+  return is_sound && pages == known.pages;
+}
+
+bool PagedTable::audit_writers() const noexcept {
+  // A mark is a sequence's that holds the page, and each sequence has a page once.
+  std::uint64_t held = 0;
+  for (std::uint32_t sequence = 0; sequence < sequences_.size(); ++sequence) {
+    for (std::uint32_t entry = 0; entry < sequences_[sequence].pages; ++entry) {
+      WriterMark const mark = pages_.writer(page_of(sequence, entry));
+      held += mark != 0 && static_cast<std::uint32_t>(mark) == sequence ? 1U : 0U;
     }
   }
-  std::uint32_t live_pages = 0;
+  std::uint64_t marked = 0;
   for (std::uint32_t page = 1; page < pages_.count(); ++page) {
-    page_references += pages_.references(page);
-    live_pages += pages_.references(page) != 0 ? 1U : 0U;
+    marked += pages_.references(page) != 0 && pages_.writer(page) != 0 ? 1U : 0U;
   }
-  return chunk_references == table_entries && page_references == chunk_entries &&
-         live_chunks + chunks_.free_count() == chunks_.count() &&
-         live_pages + pages_.free_count() + 1 == pages_.count();
+  // What a snapshot or entry sees of a page is sealed against its writer.
+  bool is_sealed = true;
+  for (std::uint32_t snapshot = 0; snapshot < snapshots_.size(); ++snapshot) {
+    Table const& known = snapshots_[snapshot];
+    for (std::uint32_t entry = 0; entry < known.pages; ++entry) {
+      WriterMark const mark = pages_.writer(page_at({HolderKind::kSnapshot, snapshot}, entry));
+      std::uint32_t const seen = std::min(known.rows, (entry + 1) * page_rows_);
+      is_sealed = is_sealed && (mark == 0 || seen <= sealed(static_cast<std::uint32_t>(mark)));
+    }
+  }
+  return held == marked && is_sealed;
+}
+
+bool PagedTable::audit() const noexcept {
+  base::Tally chunks;
+  bool is_sound = true;
+  for (std::uint32_t sequence = 0; sequence < sequences_.size(); ++sequence) {
+    is_sound = audit_table({HolderKind::kSequence, sequence}, chunks) && is_sound;
+  }
+  for (std::uint32_t snapshot = 0; snapshot < snapshots_.size(); ++snapshot) {
+    is_sound = audit_table({HolderKind::kSnapshot, snapshot}, chunks) && is_sound;
+  }
+  base::Tally pages;
+  return is_sound && chunks_.audit(chunks, pages) && pages_.audit(pages) && audit_writers();
 }
 
 }  // namespace holdfast::internal::storage

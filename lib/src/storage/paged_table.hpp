@@ -17,6 +17,7 @@
 
 #include "base/divisor.hpp"
 #include "base/fixed_array.hpp"
+#include "base/tally.hpp"
 #include "storage/chunk_arena.hpp"
 #include "storage/page_arena.hpp"
 #include "storage/plan.hpp"
@@ -84,10 +85,12 @@ class PagedTable {
     return table(holder).chunks;
   }
   [[nodiscard]] std::uint32_t chunk_at(Holder holder, std::uint32_t entry) const noexcept {
+    HOLDFAST_ASSERT(entry < chunk_limit_);
     return ids(holder)[entry];
   }
   /// Page of table entry `entry`. Requires entry < page_count().
   [[nodiscard]] std::uint32_t page_at(Holder holder, std::uint32_t entry) const noexcept {
+    HOLDFAST_ASSERT(entry < table(holder).pages);
     return chunks_.pages(ids(holder)[entry / chunk_pages_])[entry % chunk_pages_];
   }
   [[nodiscard]] std::uint32_t* device_table(std::uint32_t sequence) const noexcept {
@@ -124,6 +127,10 @@ class PagedTable {
   void append_page(Owner owner, StepWork& step) noexcept;
   void copy_page(Owner owner, std::uint32_t row, StepWork& step) noexcept;
   void release_chunk(std::uint32_t chunk) noexcept;
+  /// Whether a holder's table is whole; adds its chunks to `chunks`.
+  [[nodiscard]] bool audit_table(Holder holder, base::Tally& chunks) const noexcept;
+  /// Whether nobody may write in place what others see.
+  [[nodiscard]] bool audit_writers() const noexcept;
 
   PageArena pages_;
   ChunkArena chunks_;

@@ -118,6 +118,11 @@ void run_on_host(void const* raw) noexcept {
   }
 }
 
+/// Whether two copies touch the same rows of a page.
+bool overlap(PageCopy const& one, PageCopy const& other) noexcept {
+  return one.first_row < other.first_row + other.rows && other.first_row < one.first_row + one.rows;
+}
+
 template <typename T>
 std::uint64_t span_bytes(std::uint32_t count) noexcept {
   constexpr std::uint64_t kAlignment = 16;
@@ -126,6 +131,7 @@ std::uint64_t span_bytes(std::uint32_t count) noexcept {
 
 template <typename T>
 T* take_span(std::byte*& block, std::uint32_t count) noexcept {
+  HOLDFAST_ASSERT(block != nullptr);
   std::byte* const base = block;
   block += span_bytes<T>(count);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -155,6 +161,8 @@ void StepWork::attach(std::uint32_t rank,
                       Device& device,
                       std::byte* block,
                       StepPlaces const& places) noexcept {
+  HOLDFAST_ASSERT(reinterpret_cast<std::uintptr_t>(block) % alignof(std::max_align_t) == 0);
+  [[maybe_unused]] std::byte const* const first = block;
   Part& part = parts_[rank];
   part.device = &device;
   part.places = places;
@@ -166,9 +174,11 @@ void StepWork::attach(std::uint32_t rank,
     lists.runs = take_span<RowRun>(block, limits_.runs);
     lists.columns = take_span<std::uint32_t>(block, limits_.columns);
   }
+  HOLDFAST_ASSERT(static_cast<std::uint64_t>(block - first) == block_bytes(limits_));
 }
 
 StepParameters StepWork::parameters_of(Part const& part) const noexcept {
+  HOLDFAST_ASSERT(slot_ < kParameterSlots);
   Lists const& lists = part.slots[slot_];
   return {.strips = part.strips,
           .copies = lists.copies,
@@ -188,7 +198,59 @@ StepParameters StepWork::parameters_of(Part const& part) const noexcept {
           .zero_page = zero_page_};
 }
 
+bool StepWork::has_no_order() const noexcept {
+  for (std::uint32_t i = 0; i < copy_count_; ++i) {
+    PageCopy const& one = lists_.copies[i];
+    for (std::uint32_t j = 0; j < copy_count_; ++j) {
+      PageCopy const& other = lists_.copies[j];
+      bool const is_same = one.plane == other.plane && overlap(one, other);
+      if (is_same &&
+          ((i < j && one.destination == other.destination) || one.destination == other.source)) {
+        return false;
+      }
+    }
+  }
+  for (std::uint32_t i = 0; i < patch_count_; ++i) {
+    TablePatch const& one = lists_.patches[i];
+    for (std::uint32_t j = 0; j < i; ++j) {
+      TablePatch const& other = lists_.patches[j];
+      if (one.entry < other.entry + other.count && other.entry < one.entry + one.count) {
+        return false;
+      }
+    }
+  }
+  for (std::uint32_t i = 0; i < mirror_count_; ++i) {
+    for (std::uint32_t j = 0; j < i; ++j) {
+      if (lists_.mirrors[i].sequence == lists_.mirrors[j].sequence) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool StepWork::is_in_bounds() const noexcept {
+  for (std::uint32_t i = 0; i < copy_count_; ++i) {
+    PageCopy const& copy = lists_.copies[i];
+    HOLDFAST_ASSERT(copy.plane < limits_.planes);
+    StripLayout const& layout = parts_[0].strips[copy.plane];
+    std::uint64_t const end = std::uint64_t{copy.first_row} + copy.rows;
+    if (end * layout.row_bytes > layout.page_bytes / layout.strips) {
+      return false;
+    }
+  }
+  for (std::uint32_t i = 0; i < mirror_count_; ++i) {
+    MirrorUpdate const& update = lists_.mirrors[i];
+    if (update.first_column + update.write_count > column_count_) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Status StepWork::launch(Stream stream) noexcept {
+  HOLDFAST_VERIFY_THAT(has_no_order());
+  HOLDFAST_VERIFY_THAT(is_in_bounds());
   Status answer;
   for (std::uint32_t rank = 0; rank < parts_.size(); ++rank) {
     Part const& part = parts_[rank];
@@ -226,6 +288,7 @@ Status StepWork::launch(Stream stream) noexcept {
 
 void StepWork::advance(Stream stream) noexcept {
   constexpr std::uint32_t kHalf = kParameterSlots / 2;
+  HOLDFAST_ASSERT(slot_ < kParameterSlots);
   used_[slot_] = stream;
   slot_ = (slot_ + 1) % kParameterSlots;
   if (slot_ % kHalf != 0 || HOLDFAST_MUTANT(kParametersReusedEarly)) {

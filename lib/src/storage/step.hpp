@@ -131,6 +131,9 @@ class StepWork {
               std::byte* block,
               StepPlaces const& places) noexcept;
   void set_strips(std::uint32_t rank, std::uint32_t plane, StripLayout const& layout) noexcept {
+    HOLDFAST_ASSERT(plane < limits_.planes);
+    HOLDFAST_ASSERT(layout.strips != 0);
+    HOLDFAST_ASSERT(layout.strips * layout.strip_bytes <= layout.page_bytes);
     parts_[rank].strips[plane] = layout;
   }
 
@@ -145,16 +148,22 @@ class StepWork {
   void discard() noexcept { clear(kSpareSlot); }
   /// Fills a page or slot with zeros; once a call.
   void zero(std::uint32_t plane, std::uint32_t page) noexcept {
-    HOLDFAST_ASSERT(zero_page_ == 0 && page != 0);
+    HOLDFAST_ASSERT(zero_page_ == 0);
+    HOLDFAST_ASSERT(page != 0);
+    HOLDFAST_ASSERT(plane < limits_.planes);
     zero_plane_ = plane;
     zero_page_ = page;
   }
   void copy_rows(PageCopy const& copy) noexcept {
     HOLDFAST_ASSERT(copy_count_ < limits_.copies);
+    HOLDFAST_ASSERT(copy.destination != 0 && copy.source != 0);
+    HOLDFAST_ASSERT(copy.destination != copy.source);
     lists_.copies[copy_count_++] = copy;
   }
   /// `count` entries from `entry` on, an address on rank 0, name `page` and those that follow it.
   void patch(std::uint32_t const* entry, std::uint32_t page, std::uint32_t count = 1) noexcept {
+    HOLDFAST_ASSERT(entry >= tables_);
+    HOLDFAST_ASSERT(count != 0);
     auto const place = static_cast<std::uint64_t>(entry - tables_);
     if (patch_count_ != 0) {
       TablePatch& last = lists_.patches[patch_count_ - 1];
@@ -173,7 +182,8 @@ class StepWork {
   }
   /// Adds a write slot of the sequence whose record was started last, in column order.
   void write_slot(std::uint32_t slot) noexcept {
-    HOLDFAST_ASSERT(column_count_ < limits_.columns && mirror_count_ != 0);
+    HOLDFAST_ASSERT(column_count_ < limits_.columns);
+    HOLDFAST_ASSERT(slot != 0);
     lists_.columns[column_count_++] = slot;
     ++mirror().write_count;
   }
@@ -214,6 +224,7 @@ class StepWork {
   };
 
   void clear(std::uint32_t slot) noexcept {
+    HOLDFAST_ASSERT(slot <= kSpareSlot);
     lists_ = parts_[0].slots[slot];
     tables_ = parts_[0].places.tables;
     copy_count_ = 0;
@@ -224,6 +235,11 @@ class StepWork {
     zero_page_ = 0;
   }
   [[nodiscard]] StepParameters parameters_of(Part const& part) const noexcept;
+  /// Whether what was collected means the same in any order, since device code has none: nothing is written
+  /// twice, and nothing is copied that is written. O(n^2).
+  [[nodiscard]] bool has_no_order() const noexcept;
+  /// Whether every copy lies in its page, and every record has its columns.
+  [[nodiscard]] bool is_in_bounds() const noexcept;
   /// Goes on to the next slot.
   void advance(Stream stream) noexcept;
   /// Before the first slot of a half is written: its launches of the last lap are done.

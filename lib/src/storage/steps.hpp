@@ -15,6 +15,8 @@ class Steps {
   [[nodiscard]] bool create(StepLimits const& limits,
                             std::uint32_t stages,
                             std::uint32_t ranks) noexcept {
+    HOLDFAST_ASSERT(stages != 0 && stages <= works_.size());
+    HOLDFAST_ASSERT(ranks != 0);
     stages_ = stages;
     for (StepWork& stage : all()) {
       if (!stage.create(limits, ranks)) {
@@ -23,8 +25,14 @@ class Steps {
     }
     return true;
   }
-  [[nodiscard]] StepWork& of(std::uint32_t stage) noexcept { return works_[stage]; }
-  [[nodiscard]] StepWork const& of(std::uint32_t stage) const noexcept { return works_[stage]; }
+  [[nodiscard]] StepWork& of(std::uint32_t stage) noexcept {
+    HOLDFAST_ASSERT(stage < stages_);
+    return works_[stage];
+  }
+  [[nodiscard]] StepWork const& of(std::uint32_t stage) const noexcept {
+    HOLDFAST_ASSERT(stage < stages_);
+    return works_[stage];
+  }
   [[nodiscard]] std::span<StepWork> all() noexcept { return {works_.data(), stages_}; }
 
   /// As StepWork::begin, on all stages.

@@ -62,7 +62,9 @@ TEST_F(PageArenaTest, PageIsFreeOnlyAfterItsLastReference) {
 
 TEST_F(PageArenaTest, ReusedPageForgetsWriterAndLap) {
   std::uint32_t const page = arena_.take(kAnna);
+  arena_.retain(page);
   arena_.set_shared_lap(page, 9);
+  arena_.release(page);
   arena_.release(page);
   ASSERT_EQ(arena_.take(0), page);
   EXPECT_EQ(arena_.writer(page), 0U);
