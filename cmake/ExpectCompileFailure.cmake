@@ -24,7 +24,7 @@ endif()
 
 execute_process(
   COMMAND "${compiler}" -std=c++20 -fsyntax-only -Wall -Wextra -Werror
-    "-I${root}/lib/include" "-I${root}/lib/src" ${definitions} "${src}"
+    "-I${root}" "-I${root}/lib/include" "-I${root}/lib/src" ${definitions} "${src}"
   RESULT_VARIABLE status
   OUTPUT_VARIABLE output
   ERROR_VARIABLE output)

@@ -80,9 +80,10 @@ std::optional<Trace> attempt(Watcher& watcher,
         },
         op);
   }
-  model::OperationMix const mix{.weights = {{model::AllOps::kNames[kind], 1}},
-                                .mean_rows = known->geometry.mix.mean_rows};
-  AnyOp const op = Generator{mix}.next(source, known->model);
+  Weights weights{};
+  weights[kind] = 1;
+  Generator const generator{weights, {.mean_rows = known->geometry.mix.mean_rows}};
+  AnyOp const op = generator.next(source, known->model);
   if (op.index() != kind) {
     return std::nullopt;  // it makes no sense there
   }

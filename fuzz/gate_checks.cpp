@@ -84,7 +84,7 @@ std::string crash_failure(GateContext const& context, bool muted) {
     }
   }};
   constexpr unsigned kSeconds = 30;
-  std::vector<model::AnyOp> const ops = {model::CreateOp{model::SequenceName{0}}};
+  std::vector<model::AnyOp> const ops = {first_op()};
   Verdict const verdict = judge_in_child(context.geometries.front(), options, ops, kSeconds);
   return verdict.died ? "" : "a process that died was not noticed";
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "fuzz/op_fields.hpp"
+
 namespace holdfast::fuzz {
 namespace {
 
@@ -29,8 +31,14 @@ constexpr std::array<GenerateFunction, AllOps::kCount> make_generators(
 constexpr auto kGenerators =
     make_generators(std::make_integer_sequence<std::uint32_t, AllOps::kCount>{});
 
-constexpr std::uint32_t kFault = model::index_of<model::FaultOp>();
-constexpr std::uint32_t kHeal = model::index_of<model::HealOp>();
+/// The first kind that makes a sequence of nothing.
+constexpr std::uint32_t kStart = AllOps::first([](model::Effects const& effects) {
+  return effects.makes.has(model::Thing::kSequence) && effects.loads.is_empty();
+});
+/// The first kind that waits: it makes sense everywhere.
+constexpr std::uint32_t kWait = AllOps::first(
+    [](model::Effects const& effects) { return effects.ends.has(model::Thing::kPending); });
+static_assert(kStart < AllOps::kCount && kWait < AllOps::kCount);
 
 bool holds(AnyOp const& op, model::Model const& model) {
   return std::visit([&](auto const& known) { return known.precondition(model); }, op);
@@ -64,9 +72,8 @@ void note_names(AnyOp& op, model::LastNames& last) {
 }  // namespace
 
 Generator::Generator(model::OperationMix const& mix) : habits_{.mean_rows = mix.mean_rows} {
-  if (mix.weights.empty()) {
-    weights_.fill(1);
-    weights_[kFault] = weights_[kHeal] = 0;  // only where faults are asked for
+  for (std::uint32_t kind = 0; kind < AllOps::kCount; ++kind) {
+    weights_[kind] = AllOps::kWeights[kind].mix;
   }
   for (auto const& [name, weight] : mix.weights) {
     std::uint32_t index = 0;
@@ -79,6 +86,9 @@ Generator::Generator(model::OperationMix const& mix) : habits_{.mean_rows = mix.
     weights_[index] = weight;
   }
   std::partial_sum(weights_.begin(), weights_.end(), upto_.begin());
+  if (upto_.back() == 0) {
+    throw model::InputError("mix: all weights are 0");
+  }
 }
 
 Generator::Generator(Weights const& weights, model::Habits const& habits) noexcept
@@ -90,9 +100,11 @@ Generator Generator::with_faults() const noexcept {
   constexpr std::uint32_t kRate = 12;  // operations between two faults
   Weights weights = weights_;
   std::uint32_t const share = std::max(upto_.back() / kRate, 1U);
-  weights[kFault] = share;
-  weights[kHeal] = std::max(share / 2, 1U);
-  weights[model::index_of<model::ReloadOp>()] *= 4;  // no operation has as many calls
+  for (std::uint32_t kind = 0; kind < AllOps::kCount; ++kind) {
+    model::Weight const& own = AllOps::kWeights[kind];
+    weights[kind] = own.fault_share != 0 ? std::max(share * own.fault_share / 2, 1U)
+                                         : weights[kind] * own.fault_times;
+  }
   return {weights, habits_};
 }
 
@@ -113,10 +125,13 @@ AnyOp Generator::next(model::Source& source,
     }
   }
   // Nothing fits, as in an empty program: a sequence is possible until there is no name left.
-  auto const created = model::CreateOp::generate(context);
-  AnyOp op = created ? AnyOp{*created} : AnyOp{model::SyncOp{}};
+  AnyOp op = kGenerators[kStart](context).value_or(plain_op(kWait));
   note_names(op, last);
   return op;
+}
+
+AnyOp first_op() {
+  return plain_op(kStart);
 }
 
 std::uint32_t program_length(std::uint64_t seed) noexcept {

@@ -42,6 +42,9 @@ class Generator {
   model::Habits habits_;
 };
 
+/// The operation that a program can begin with: it makes the first sequence.
+[[nodiscard]] model::AnyOp first_op();
+
 /// Seed of program `index` of a run.
 [[nodiscard]] constexpr std::uint64_t program_seed(std::uint64_t seed,
                                                    std::uint64_t index) noexcept {

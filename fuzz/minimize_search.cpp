@@ -62,47 +62,11 @@ std::vector<Geometry> smaller_geometries(Geometry const& geometry) {
   return smaller;
 }
 
-/// The append that two operations on one sequence come to, when they do.
-std::optional<AnyOp> merged(AnyOp const& first, AnyOp const& second) {
-  auto const* const append = std::get_if<model::AppendOp>(&first);
-  auto const* const more = std::get_if<model::AppendOp>(&second);
-  if (append != nullptr && more != nullptr && append->sequence == more->sequence) {
-    model::AppendOp both = *append;
-    both.count += more->count;
-    return both;
-  }
-  auto const* const begin = std::get_if<model::BeginOp>(&first);
-  auto const* const commit = std::get_if<model::CommitOp>(&second);
-  if (begin != nullptr && commit != nullptr && begin->sequence == commit->sequence) {
-    return model::AppendOp{begin->sequence,
-                           begin->count,
-                           begin->token,
-                           begin->piece,
-                           begin->view,
-                           begin->mode,
-                           begin->skip};
-  }
-  auto const* const verify = std::get_if<model::VerifyOp>(&first);
-  auto const* const accept = std::get_if<model::AcceptOp>(&second);
-  if (verify != nullptr && accept != nullptr && verify->sequence == accept->sequence) {
-    return model::AppendOp{.sequence = verify->sequence,
-                           .count = accept->keep,
-                           .token = verify->token,
-                           .skip = verify->skip};
-  }
-  return std::nullopt;
-}
-
-/// The operation with one field simpler; a step of one item may be an append.
+/// The operation in other forms and with one field simpler.
 std::vector<AnyOp> forms_of(AnyOp const& op) {
-  std::vector<AnyOp> forms = simpler_forms(op);
-  auto const* const step = std::get_if<model::StepOp>(&op);
-  if (step != nullptr && step->items.count == 1) {
-    model::StepPart const& item = step->items.parts[0];
-    forms.insert(
-        forms.begin(),
-        model::AppendOp{.sequence = item.sequence, .count = item.keep, .token = item.token});
-  }
+  std::vector<AnyOp> forms = same_forms(op);
+  std::vector<AnyOp> const simpler = simpler_forms(op);
+  forms.insert(forms.end(), simpler.begin(), simpler.end());
   return forms;
 }
 
@@ -269,7 +233,7 @@ bool MinimizeSearch::merge_at(std::size_t index) {
     if (std::find(others.begin(), others.end(), names.front()) == others.end()) {
       continue;
     }
-    std::optional<AnyOp> const both = merged(ops_[index], ops_[next]);
+    std::optional<AnyOp> const both = joined(ops_[index], ops_[next]);
     if (!both) {
       return false;
     }
@@ -313,14 +277,11 @@ bool MinimizeSearch::make_larger_for_fewer() {
   for (std::size_t gone = ops_.size(); wanted_.keep == Keep::kCause && gone-- > 0;) {
     bool found = false;
     for (std::size_t grown = 0; !found && grown < ops_.size() && gone < ops_.size(); ++grown) {
-      auto const* const append = std::get_if<model::AppendOp>(&ops_[grown]);
-      if (grown == gone || append == nullptr) {
-        continue;
-      }
-      std::uint32_t const rows = std::max(append->count, 1U);
       for (std::uint32_t factor = 2; !found && factor <= kMostGrowth; factor *= 2) {
         std::vector<AnyOp> changed = ops_;
-        std::get<model::AppendOp>(changed[grown]).count = factor * rows;
+        if (grown == gone || !grow(changed[grown], factor)) {
+          break;
+        }
         changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(gone));
         number_tokens(changed);
         std::size_t const before = ops_.size();

@@ -194,7 +194,7 @@ model::OperationMix random_mix(Source& source, model::OperationMix const& usual)
   for (char const* name : model::AllOps::kNames) {
     mix.weights.emplace_back(name, source.one_in(2) ? source.between(1, 100) : 0);
   }
-  mix.weights.front().second = 1;
+  mix.weights[first_op().index()].second = 1;
   return mix;
 }
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "models/trace.hpp"
+#include "models/ops/names.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -52,39 +52,14 @@ struct FieldDigest {
   }
 };
 
-/// Calls `on_name(kind, value)` for each name; `value` may be changed.
-template <typename OnName>
-struct NameVisitor {
-  OnName on_name;
-
-  template <typename T>
-  void operator()(char const* name, T& value, T const& /*fallback*/) {
-    (*this)(name, value);
-  }
-  template <typename T>
-  void operator()(char const* /*name*/, T& /*value*/) {}  // names nobody
-  void operator()(char const* /*name*/, model::SequenceName& name) {
-    on_name(NameKind::kSequence, name.value);
-  }
-  void operator()(char const* /*name*/, model::SnapshotName& name) {
-    on_name(NameKind::kSnapshot, name.value);
-  }
-  void operator()(char const* /*name*/, model::EntryName& name) {
-    on_name(NameKind::kEntry, name.value);
-  }
-  void operator()(char const* /*name*/, StepParts& items) {
-    for (std::uint32_t i = 0; i < items.count; ++i) {
-      if (items.parts[i].deed != StepDeed::kPad) {
-        on_name(NameKind::kSequence, items.parts[i].sequence.value);
-      }
-    }
-  }
-};
-
-template <typename OnName>
-void for_each_name(AnyOp& op, OnName on_name) {
-  NameVisitor<OnName> visitor{std::move(on_name)};
-  visit_fields(op, visitor);
+constexpr NameKind kind_of(model::SequenceName /*name*/) noexcept {
+  return NameKind::kSequence;
+}
+constexpr NameKind kind_of(model::SnapshotName /*name*/) noexcept {
+  return NameKind::kSnapshot;
+}
+constexpr NameKind kind_of(model::EntryName /*name*/) noexcept {
+  return NameKind::kEntry;
 }
 
 bool is_token(char const* field) {
@@ -245,6 +220,25 @@ struct EqualsFollow {
   }
 };
 
+/// Multiplies the rows of an operation on one sequence.
+struct RowsGrower {
+  std::uint32_t factor;
+  bool grew = false;
+
+  template <typename T>
+  void operator()(char const* name, T& value, T const& /*fallback*/) {
+    (*this)(name, value);
+  }
+  template <typename T>
+  void operator()(char const* /*name*/, T& /*value*/) {}
+  void operator()(char const* name, std::uint32_t& value) {
+    if (std::strcmp(name, "rows") == 0) {
+      value = factor * std::max(value, 1U);
+      grew = true;
+    }
+  }
+};
+
 template <std::uint32_t I>
 AnyOp make_kind() {
   return AnyOp{std::in_place_index<I>};
@@ -274,8 +268,8 @@ AnyOp plain_op(std::uint32_t kind) {
 std::vector<NameUse> names_in(AnyOp const& op) {
   std::vector<NameUse> names;
   AnyOp copy = op;
-  for_each_name(copy, [&](NameKind kind, std::uint32_t value) {
-    NameUse const use{kind, value};
+  model::for_each_name(copy, [&](auto const& name) {
+    NameUse const use{kind_of(name), name.value};
     if (std::find(names.begin(), names.end(), use) == names.end()) {
       names.push_back(use);
     }
@@ -284,7 +278,7 @@ std::vector<NameUse> names_in(AnyOp const& op) {
 }
 
 void rename(AnyOp& op, std::function<std::uint32_t(NameUse)> const& value_of) {
-  for_each_name(op, [&](NameKind kind, std::uint32_t& value) { value = value_of({kind, value}); });
+  model::for_each_name(op, [&](auto& name) { name.value = value_of({kind_of(name), name.value}); });
 }
 
 void number_names(std::vector<AnyOp>& ops) {
@@ -306,6 +300,16 @@ void number_tokens(std::vector<AnyOp>& ops) {
     numberer.end();
     next = numberer.next;
   }
+}
+
+bool grow(AnyOp& op, std::uint32_t factor) {
+  model::Effects const effects = model::effects_of(op);
+  if (!effects.opens() || !effects.makes.has(model::Thing::kRows)) {
+    return false;
+  }
+  RowsGrower grower{factor};
+  visit_fields(op, grower);
+  return grower.grew;
 }
 
 std::vector<AnyOp> simpler_forms(AnyOp const& op) {

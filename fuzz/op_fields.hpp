@@ -40,6 +40,10 @@ void number_names(std::vector<model::AnyOp>& ops);
 /// Numbers tokens in the order of the operations, from 1 on, each once.
 void number_tokens(std::vector<model::AnyOp>& ops);
 
+/// Lets an operation that opens rows and keeps them at once have so many times as many. False for
+/// others.
+[[nodiscard]] bool grow(model::AnyOp& op, std::uint32_t factor);
+
 /// The operation with one field made simpler, simplest first: a number at its default, 0, 1, half or
 /// one less, alone or together with the numbers that equal it; a choice at its default; an item of a
 /// step gone. Names and tokens stay.

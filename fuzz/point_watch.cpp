@@ -10,6 +10,7 @@ namespace {
 
 using model::History;
 using model::Model;
+using model::Thing;
 
 /// Whether one history goes on from the other; tokens are unique, so that the last common one says.
 bool is_same_line(History const& a, History const& b) noexcept {
@@ -47,8 +48,8 @@ void meet_refusal(ErrorCode code) noexcept {
   }
 }
 
-bool keeps_several(model::StepOp const& step) noexcept {
-  return std::count_if(step.items.begin(), step.items.end(), [](model::StepPart const& item) {
+bool keeps_several(model::StepParts const& items) noexcept {
+  return std::count_if(items.begin(), items.end(), [](model::StepPart const& item) {
            return item.deed != model::StepDeed::kPad && item.keep != 0;
          }) > 1;
 }
@@ -60,19 +61,23 @@ void PointWatch::start() noexcept {
 }
 
 void PointWatch::before(model::AnyOp const& op, Model const& model) noexcept {
-  if (auto const* rollback = std::get_if<model::RollbackOp>(&op)) {
-    model::ModelSequence const& sequence = model.sequence(rollback->sequence);
-    model::ModelSnapshot const& snapshot = model.snapshot_of(rollback->snapshot);
-    is_foreign_ = sequence.live && snapshot.live &&
-                  !is_same_line(model.history(sequence), model.history(snapshot));
-  } else if (auto const* fork = std::get_if<model::ForkOp>(&op)) {
-    model::ModelSnapshot const& snapshot = model.snapshot_of(fork->snapshot);
-    auto const live = model.live_sequences();
-    is_last_ =
-        snapshot.live && std::none_of(live.begin(), live.end(), [&](std::uint32_t name) {
-          return is_same_line(model.history(model.sequence({name})), model.history(snapshot));
-        });
+  model::Effects const effects = model::effects_of(op);
+  loads_ = effects.loads.has(Thing::kSnapshot);
+  if (!loads_) {
+    return;
   }
+  names_ = model::names_of(op);
+  forks_ = effects.makes.has(Thing::kSequence);
+  model::ModelSnapshot const& snapshot = model.snapshot_of(*names_.snapshot);
+  model::ModelSequence const& sequence = model.sequence(names_.sequences().front());
+  auto const is_same = [&](model::ModelSequence const& other) {
+    return is_same_line(model.history(other), model.history(snapshot));
+  };
+  auto const live = model.live_sequences();
+  is_foreign_ = !forks_ && sequence.live && snapshot.live && !is_same(sequence);
+  is_last_ = forks_ && snapshot.live && std::none_of(live.begin(), live.end(), [&](auto name) {
+               return is_same(model.sequence({name}));
+             });
 }
 
 void PointWatch::after(model::AnyOp const& op, model::Observation const& got) noexcept {
@@ -80,20 +85,20 @@ void PointWatch::after(model::AnyOp const& op, model::Observation const& got) no
     meet_refusal(got.code);
     return;
   }
-  if (auto const* rollback = std::get_if<model::RollbackOp>(&op)) {
-    std::uint32_t& last = rolled_back_to_[rollback->sequence.value];
-    if (last == rollback->snapshot.value) {
-      meet(HarnessPoint::kRolledBackTwice);
-    }
-    last = rollback->snapshot.value;
-    if (is_foreign_) {
-      meet(HarnessPoint::kRolledBackForeign);
-    }
-  } else if (std::holds_alternative<model::ForkOp>(op)) {
+  if (loads_ && forks_) {
     if (is_last_) {
       meet(HarnessPoint::kForkOutlivesSource);
     }
-  } else if (auto const* step = std::get_if<model::StepOp>(&op); step && keeps_several(*step)) {
+  } else if (loads_) {
+    std::uint32_t& last = rolled_back_to_[names_.sequences().front().value];
+    if (last == names_.snapshot->value) {
+      meet(HarnessPoint::kRolledBackTwice);
+    }
+    last = names_.snapshot->value;
+    if (is_foreign_) {
+      meet(HarnessPoint::kRolledBackForeign);
+    }
+  } else if (auto const* const items = model::step_items(op); items && keeps_several(*items)) {
     meet(HarnessPoint::kStepOfSeveral);
   }
 }

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "models/ops/op_list.hpp"
+#include "models/ops/names.hpp"
 
 namespace holdfast::fuzz {
 
@@ -21,8 +21,11 @@ class PointWatch {
   static constexpr std::uint32_t kNoSnapshot = model::kNameLimit;
 
   std::array<std::uint32_t, model::kNameLimit> rolled_back_to_{};  // by sequence
-  bool is_foreign_ = false;                                        // the snapshot of a rollback
-  bool is_last_ = false;  // no sequence has the history of a fork's snapshot
+  model::OpNames names_;
+  bool loads_ = false;       // the operation takes what a snapshot holds
+  bool forks_ = false;       // into a new sequence
+  bool is_foreign_ = false;  // the sequence has another history than the snapshot
+  bool is_last_ = false;     // no sequence has the history of the snapshot
 };
 
 }  // namespace holdfast::fuzz

@@ -7,6 +7,7 @@
 
 #include "fuzz/contract.hpp"
 #include "fuzz/op_fields.hpp"
+#include "models/ops/names.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -15,45 +16,6 @@ using invariant::Check;
 using model::AnyOp;
 using model::Observation;
 using model::SequenceName;
-using model::SnapshotName;
-
-/// The names that an operation is about.
-struct NameFinder {
-  SequenceName sequences[model::kStepItemLimit];
-  std::uint32_t count = 0;
-  std::optional<SnapshotName> snapshot;
-  std::optional<model::EntryName> entry;
-
-  void add(SequenceName name) {
-    if (std::find(sequences, sequences + count, name) == sequences + count) {
-      sequences[count++] = name;
-    }
-  }
-  void operator()(char const* /*name*/, SequenceName& value) { add(value); }
-  void operator()(char const* /*name*/, SnapshotName& value) { snapshot = value; }
-  void operator()(char const* /*name*/, model::EntryName& value) { entry = value; }
-  void operator()(char const* /*name*/, std::uint32_t& /*value*/) {}
-  void operator()(char const* /*name*/, model::StateMode& /*value*/) {}
-  template <typename T>
-  void operator()(char const* name, T& value, T const& /*fallback*/) {
-    (*this)(name, value);
-  }
-  void operator()(char const* /*name*/, model::Damage& /*value*/) {}
-  void operator()(char const* /*name*/, model::FaultKind& /*value*/) {}
-  void operator()(char const* /*name*/, model::StepParts& items) {
-    for (model::StepPart const& item : items) {
-      if (item.deed != model::StepDeed::kPad) {
-        add(item.sequence);
-      }
-    }
-  }
-};
-
-NameFinder names_of(AnyOp const& op) {
-  NameFinder finder;
-  std::visit([&](auto known) { known.fields(finder); }, op);
-  return finder;
-}
 
 /// Takes what can no longer be destroyed, and keeps it where leak checkers see that it is held.
 void keep_for_ever(model::HoldfastSystem* system) {
@@ -352,9 +314,7 @@ void Runner::note_touched(Check& check, std::uint32_t position_before) const {
   }
   check.touched = true;
   check.touched_last = model_.position(*check.subject);
-  bool const loads = std::holds_alternative<model::RollbackOp>(*check.op) ||
-                     std::holds_alternative<model::ForkOp>(*check.op) ||
-                     std::holds_alternative<model::RestoreOp>(*check.op);
+  bool const loads = !model::effects_of(*check.op).loads.is_empty();
   if (!loads && check.touched_last > position_before) {
     check.touched_first = position_before;
     return;
@@ -366,20 +326,19 @@ void Runner::note_touched(Check& check, std::uint32_t position_before) const {
 }
 
 void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
-  NameFinder const names = names_of(op);
+  model::OpNames const names = model::names_of(op);
   Check check = make_check();
   check.op = &op;
   check.op_index = index;
   check.snapshot = names.snapshot;
   subject_count_ = names.count;
   for (std::uint32_t i = 0; i < names.count; ++i) {
-    subjects_[i].name = names.sequences[i];
+    subjects_[i].name = names.sequences()[i];
     subjects_[i].places.clear();
     note_before(check, subjects_[i]);
   }
-  OpNames const about{{names.sequences, names.count}, names.snapshot, names.entry};
   if (options_.on_transition) {
-    transitions_.before(model_, *system_, about);
+    transitions_.before(model_, *system_, names);
   }
   points_.before(op, model_);
   model_.set_operation(index);
@@ -423,7 +382,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   }
   if (options_.compare && !(check.want == check.got)) {
     report_.add({.id = "COMPARE",
-                 .holder = names.count != 0 ? invariant::name_of(names.sequences[0]) : "",
+                 .holder = names.count != 0 ? invariant::name_of(names.sequences()[0]) : "",
                  .text = std::string{model::name_of(op)} + " answered " + text_of(check.got) +
                          ", the model says " + text_of(check.want)});
   }
@@ -439,7 +398,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   if (options_.on_transition) {
     transitions_.after(model_,
                        *system_,
-                       about,
+                       names,
                        {.op = static_cast<std::uint32_t>(op.index()),
                         .outcome = model::outcome_of(check.got),
                         .op_index = index},

@@ -32,10 +32,10 @@ void Counts::add(Counts const& other) noexcept {
 /// Judges what a sequence wrote that is about to be released out of its step: afterwards anybody may have
 /// its storage.
 void Runner::look_at_leaver(Check const& check) {
-  auto const* const op = std::get_if<model::LeaveOp>(check.op);
-  for (std::uint32_t i = 0; op != nullptr && i < subject_count_; ++i) {
+  auto const leaver = model::leaver_of(*check.op);
+  for (std::uint32_t i = 0; leaver && i < subject_count_; ++i) {
     Subject& subject = subjects_[i];
-    if (subject.name == op->items.parts[op->item].sequence) {
+    if (subject.name == *leaver) {
       invariant::check_owner({.inspection = check.inspection,
                               .planes = check.planes,
                               .model = check.model,

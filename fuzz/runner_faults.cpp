@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "fuzz/runner.hpp"
+#include "models/ops/names.hpp"
 
 namespace holdfast::fuzz {
 
 using invariant::Check;
 using model::AnyOp;
 using model::SequenceName;
+using model::Thing;
 
 /// Puts devices that fail calls between the library, the engine and their devices. Not when there
 /// is a shadow, which would have to fail at the same calls.
@@ -76,36 +78,28 @@ void Runner::adopt_failure(AnyOp const& op, Check& check) {
   for (std::uint32_t i = 0; i < subject_count_; ++i) {
     adopt_failed_subject(subjects_[i], check);
   }
-  auto const* const reload = std::get_if<model::ReloadOp>(&op);
-  if (reload != nullptr && model_.entry(reload->entry).live && !system_->has_entry(reload->entry)) {
-    static_cast<void>(model_.erase(reload->entry));  // it was gone when its bytes were loaded
+  // An entry that an operation ends and makes again was gone when a call of the second half failed.
+  model::Effects const effects = model::effects_of(op);
+  std::optional<model::EntryName> const entry = model::names_of(op).entry;
+  if (effects.ends.has(Thing::kEntry) && effects.makes.has(Thing::kEntry) && entry &&
+      model_.entry(*entry).live && !system_->has_entry(*entry)) {
+    static_cast<void>(model_.erase(*entry));
     check.left_unknown = true;
   }
 }
-
-namespace {
-
-/// Whether the operation can end a handle and keep rows of it: only then is there another state.
-bool may_keep_rows(AnyOp const& op) {
-  return std::holds_alternative<model::AppendOp>(op) ||
-         std::holds_alternative<model::CommitOp>(op) ||
-         std::holds_alternative<model::AcceptOp>(op) || std::holds_alternative<model::StepOp>(op) ||
-         std::holds_alternative<model::LeaveOp>(op);
-}
-
-}  // namespace
 
 /// Takes over that an operation left a sequence tainted. Which state it has follows from the operation;
 /// only of one that keeps rows the library must say whether it came so far.
 void Runner::adopt_taint(Subject const& subject, Check& check) {
   SequenceName const name = subject.name;
   check.left_unknown = check.left_unknown || !model_.sequence(name).tainted;
-  if (auto const* const rollback = std::get_if<model::RollbackOp>(check.op)) {
-    model_.taint_loaded(name, rollback->snapshot);
+  model::Effects const effects = model::effects_of(*check.op);
+  if (effects.loads.has(Thing::kSnapshot)) {
+    model_.taint_loaded(name, *check.snapshot);
     return;
   }
   bool const has_own = has_state(subject, check);
-  if (!has_own && !may_keep_rows(*check.op)) {
+  if (!has_own && !effects.makes.has(Thing::kRows)) {
     report_.add({.id = "FAIL",
                  .position = model_.position(name),
                  .holder = invariant::name_of(name),

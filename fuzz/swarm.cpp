@@ -71,29 +71,20 @@ Weights draw_weights(Weights weights, Source& source) {
       weight *= 4;
     }
   }
-  // A program needs a sequence and rows.
-  std::uint32_t const create = model::index_of<model::CreateOp>();
-  std::uint32_t const append = model::index_of<model::AppendOp>();
-  weights[create] = std::max(weights[create], 16U);
-  weights[append] = std::max(weights[append], 64U);
+  for (std::uint32_t index = 0; index < weights.size(); ++index) {
+    weights[index] = std::max(weights[index], AllOps::kWeights[index].least);
+  }
   return weights;
 }
 
 /// What takes storage is likelier, what gives it back rare.
 void press(Weights& weights) {
-  for (std::uint32_t const takes : {model::index_of<model::CreateOp>(),
-                                    model::index_of<model::SnapshotOp>(),
-                                    model::index_of<model::ForkOp>(),
-                                    model::index_of<model::CaptureOp>(),
-                                    model::index_of<model::RestoreOp>(),
-                                    model::index_of<model::VerifyOp>()}) {
-    weights[takes] *= 3;
-  }
-  for (std::uint32_t const gives : {model::index_of<model::ReleaseOp>(),
-                                    model::index_of<model::DropSnapshotOp>(),
-                                    model::index_of<model::EraseOp>(),
-                                    model::index_of<model::TruncateOp>()}) {
-    weights[gives] /= 2;
+  for (std::uint32_t index = 0; index < weights.size(); ++index) {
+    if (AllOps::kEffects[index].takes()) {
+      weights[index] *= 3;
+    } else if (AllOps::kEffects[index].gives()) {
+      weights[index] /= 2;
+    }
   }
 }
 

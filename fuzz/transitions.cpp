@@ -8,6 +8,7 @@ namespace {
 using model::AbstractState;
 using model::HoldfastSystem;
 using model::Model;
+using model::OpNames;
 using model::SequenceName;
 
 AbstractState state_without_sequence(Model const& model,
@@ -28,7 +29,7 @@ void TransitionWatch::before(Model const& model,
                              HoldfastSystem const& system,
                              OpNames const& names) {
   count_ = 0;
-  for (SequenceName const name : names.sequences) {
+  for (SequenceName const name : names.sequences()) {
     if (model.sequence(name).created) {
       seen_[count_++] = {name, model::abstract_state(model, system, name)};
     }
@@ -45,8 +46,8 @@ void TransitionWatch::after(Model const& model,
                             std::function<void(model::Transition const&)> const& sink) const {
   for (std::uint32_t i = 0; i < count_; ++i) {
     auto made = seen_[i].sequence;
-    if (!made && !names.sequences.empty() && model.sequence(names.sequences.front()).created) {
-      made = names.sequences.front();
+    if (!made && !names.sequences().empty() && model.sequence(names.sequences().front()).created) {
+      made = names.sequences().front();
     }
     transition.from = seen_[i].state;
     transition.to = made ? model::abstract_state(model, system, *made)

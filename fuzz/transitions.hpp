@@ -6,29 +6,23 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 
 #include "models/lineage/abstract_state.hpp"
-#include "models/ops/op_list.hpp"
+#include "models/ops/names.hpp"
 
 namespace holdfast::fuzz {
-
-/// The names that an operation is about.
-struct OpNames {
-  std::span<model::SequenceName const> sequences;
-  std::optional<model::SnapshotName> snapshot;
-  std::optional<model::EntryName> entry;
-};
 
 /// Looks before and after each operation. An operation is about the sequences that it names and that
 /// exist; else about its snapshot; else about its entry; else about nothing.
 class TransitionWatch {
  public:
-  void before(model::Model const& model, model::HoldfastSystem const& system, OpNames const& names);
+  void before(model::Model const& model,
+              model::HoldfastSystem const& system,
+              model::OpNames const& names);
   /// Calls `sink` for each thing that the operation was about. What it has made is where it leads.
   void after(model::Model const& model,
              model::HoldfastSystem const& system,
-             OpNames const& names,
+             model::OpNames const& names,
              model::Transition transition,
              std::function<void(model::Transition const&)> const& sink) const;
 

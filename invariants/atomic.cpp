@@ -111,10 +111,10 @@ void cheap(Check const& check, Report& report) {
     }
     return;
   }
-  if (std::holds_alternative<model::RollbackOp>(*check.op) ||
-      std::holds_alternative<model::ForkOp>(*check.op)) {
+  model::Effects const effects = model::effects_of(*check.op);
+  if (effects.loads.has(model::Thing::kSnapshot)) {
     check_equals_snapshot(check, report);
-  } else if (std::holds_alternative<model::TruncateOp>(*check.op)) {
+  } else if (effects.ends.has(model::Thing::kRows)) {
     check_shortened(check, report);
   }
 }

@@ -2,17 +2,19 @@
 // BYTES: bytes that are not exactly an entry of this cache are refused, each kind with its own
 // answer.
 #include "invariants/check.hpp"
+#include "models/ops/names.hpp"
 
 namespace holdfast::invariant {
 namespace {
 
 void cheap(Check const& check, Report& report) {
-  auto const* const op = std::get_if<model::LoadDamagedOp>(check.op);
-  if (op == nullptr || check.want == check.got) {
+  model::Effects const effects = model::effects_of(*check.op);
+  bool const is_damaged = effects.loads.has(model::Thing::kBytes) && effects.makes.is_empty();
+  if (!is_damaged || check.want == check.got) {
     return;
   }
   report.add({.id = "BYTES",
-              .holder = label(op->entry).text(),
+              .holder = label(*model::names_of(*check.op).entry).text(),
               .text = check.got.ok ? std::string{"bytes that must be refused were loaded"}
                                    : std::string{"the bytes were refused with "} +
                                          holdfast::name_of(check.got.code) + ", must be " +

@@ -146,7 +146,7 @@ void cheap(Check const& check, Report& report) {
     check_idle(check, report);
   }
   // A restore takes a part of what an entry holds.
-  if (check.touched && std::holds_alternative<model::RestoreOp>(*check.op)) {
+  if (check.touched && model::effects_of(*check.op).loads.has(model::Thing::kEntry)) {
     for (PlaneBinding const& plane : check.planes) {
       if (report.is_clean()) {
         check_chunks(check, report, plane, check.holder(*check.subject), label(*check.subject));

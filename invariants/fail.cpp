@@ -62,8 +62,10 @@ void check_subject(Check const& check, Report& report) {
 }
 
 void cheap(Check const& check, Report& report) {
+  model::Effects const effects = model::effects_of(*check.op);
   bool const has_erased =  // before there was no room to load it again
-      std::holds_alternative<model::ReloadOp>(*check.op) && check.got.is(ErrorCode::kExhausted);
+      effects.ends.has(model::Thing::kEntry) && effects.makes.has(model::Thing::kEntry) &&
+      check.got.is(ErrorCode::kExhausted);
   if (check.got.ok || has_erased) {
     return;
   }

@@ -34,37 +34,19 @@ void check_resident(Check const& check, Report& report, PlaneBinding const& plan
 struct Opened {
   std::uint32_t position;
   std::uint32_t watermark;
-  std::uint32_t rows;
-  bool round;
-  model::StateMode mode;
+  model::OpenedHandle handle;
 };
 
 /// Calls `visit(opened)` for each begin of the operation.
 template <typename Visit>
 void for_each_begin(Check const& check, Visit visit) {
-  auto const opened =
-      [&](model::SequenceName name, std::uint32_t rows, bool round, model::StateMode mode) {
-        model::ModelSequence const& sequence = check.model.sequence(name);
-        bool const live = sequence.live;
-        visit(Opened{.position = live ? check.model.position(name) : 0,
-                     .watermark = live ? check.model.history(sequence).watermark : 0,
-                     .rows = rows,
-                     .round = round,
-                     .mode = mode});
-      };
-  if (auto const* const append = std::get_if<model::AppendOp>(check.op)) {
-    opened(append->sequence, append->count, false, append->mode);
-  } else if (auto const* const begin = std::get_if<model::BeginOp>(check.op)) {
-    opened(begin->sequence, begin->count, false, begin->mode);
-  } else if (auto const* const verify = std::get_if<model::VerifyOp>(check.op)) {
-    opened(verify->sequence, verify->count, true, verify->mode);
-  } else if (auto const* const items = model::step_items(*check.op)) {
-    for (model::StepPart const& item : *items) {
-      if (item.deed != model::StepDeed::kPad) {
-        opened(item.sequence, item.rows, item.deed == model::StepDeed::kVerify, item.mode);
-      }
-    }
-  }
+  model::for_each_opening(*check.op, [&](model::OpenedHandle const& handle) {
+    model::ModelSequence const& sequence = check.model.sequence(handle.sequence);
+    bool const live = sequence.live;
+    visit(Opened{.position = live ? check.model.position(handle.sequence) : 0,
+                 .watermark = live ? check.model.history(sequence).watermark : 0,
+                 .handle = handle});
+  });
 }
 
 /// Most pages or slots that a begin can take from a plane: exact for states and for rows that start
@@ -72,20 +54,20 @@ void for_each_begin(Check const& check, Visit visit) {
 std::uint32_t most_needed(model::ModelShape const& shape,
                           PlaneBinding const& plane,
                           Opened const& opened) noexcept {
+  std::uint32_t const rows = opened.handle.rows;
   if (plane.info.page_rows == 0) {
-    bool const has_columns = opened.round && opened.mode == model::StateMode::kFresh;
-    return has_columns ? opened.rows : std::min(opened.rows, 1U);
+    bool const has_columns = opened.handle.round && opened.handle.mode == model::StateMode::kFresh;
+    return has_columns ? rows : std::min(rows, 1U);
   }
   if (plane.info.ring_rows != 0) {
     std::uint32_t const offset = opened.position % plane.info.page_rows;
-    return opened.rows == 0 ? 0
-                            : std::min(plane.info.entries, pages_for(plane, offset + opened.rows));
+    return rows == 0 ? 0 : std::min(plane.info.entries, pages_for(plane, offset + rows));
   }
   std::uint32_t from = plane.units(opened.position);
-  std::uint32_t to = plane.units(opened.position + opened.rows);
+  std::uint32_t to = plane.units(opened.position + rows);
   if (plane.is_draft()) {
     from = opened.watermark;
-    to = from + PlaneBinding::draft_rows(shape, from, opened.position, opened.rows);
+    to = from + PlaneBinding::draft_rows(shape, from, opened.position, rows);
   }
   bool const may_copy = from != to && from % plane.info.page_rows != 0;
   return pages_for(plane, to) - pages_for(plane, from) + (may_copy ? 1 : 0);
@@ -93,7 +75,8 @@ std::uint32_t most_needed(model::ModelShape const& shape,
 
 /// A begin, or a new sequence, that is refused for want of storage: some plane lacks it.
 void check_lacking(Check const& check, Report& report) {
-  bool asks = std::holds_alternative<model::CreateOp>(*check.op);
+  model::Effects const effects = model::effects_of(*check.op);
+  bool asks = effects.makes.has(model::Thing::kSequence) && effects.loads.is_empty();
   bool lacks =
       asks && check.model.live_sequences().size() >= check.model.shape().capacity.sequences;
   for (PlaneBinding const& plane : check.planes) {

@@ -31,9 +31,9 @@ void check_from(Check const& check,
 /// A restore, fork or rollback gave the sequence all it has; a reload or capture the entry. What is
 /// shared by whole chunks, as by fork and rollback, is looked at where it ends.
 void cheap(Check const& check, Report& report) {
-  bool const restores = std::holds_alternative<model::RestoreOp>(*check.op);
-  bool const moves_sequence = restores || std::holds_alternative<model::ForkOp>(*check.op) ||
-                              std::holds_alternative<model::RollbackOp>(*check.op);
+  model::Effects const effects = model::effects_of(*check.op);
+  bool const restores = effects.loads.has(model::Thing::kEntry);
+  bool const moves_sequence = restores || effects.loads.has(model::Thing::kSnapshot);
   if (moves_sequence && check.touched) {
     check_from(check,
                report,
@@ -42,9 +42,7 @@ void cheap(Check const& check, Report& report) {
                check.model.history(check.model.sequence(*check.subject)),
                restores ? 0 : check.touched_first);
   }
-  bool const moves_entry = std::holds_alternative<model::ReloadOp>(*check.op) ||
-                           std::holds_alternative<model::CaptureOp>(*check.op);
-  if (moves_entry && check.entry && check.got.ok) {
+  if (effects.makes.has(model::Thing::kEntry) && check.entry && check.got.ok) {
     check_from(check,
                report,
                check.holder(*check.entry),

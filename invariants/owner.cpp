@@ -21,20 +21,12 @@ void add(Check const& check, Report& report, Place const& place, std::string con
 
 /// Whether the operation appends to its sequence in place.
 bool appends_in_place(Check const& check) {
-  using model::StateMode;
-  if (auto const* const op = std::get_if<model::AppendOp>(check.op)) {
-    return op->mode == StateMode::kInPlace;
-  }
-  if (auto const* const op = std::get_if<model::BeginOp>(check.op)) {
-    return op->mode == StateMode::kInPlace;
-  }
-  if (auto const* const items = model::step_items(*check.op)) {
-    return std::any_of(items->begin(), items->end(), [&](model::StepPart const& part) {
-      return part.deed == model::StepDeed::kAppend && part.sequence == *check.subject &&
-             part.mode == StateMode::kInPlace;
-    });
-  }
-  return false;
+  bool found = false;
+  model::for_each_opening(*check.op, [&](model::OpenedHandle const& handle) {
+    found = found || (!handle.round && handle.mode == model::StateMode::kInPlace &&
+                      handle.sequence == *check.subject);
+  });
+  return found;
 }
 
 /// Whether a slot was free before, or belongs to the subject's open handle, and nobody else's

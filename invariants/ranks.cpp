@@ -16,7 +16,7 @@ void add(Check const& check, Report& report, std::string text) {
 /// Every rank of a stage was given as much work, none of it in foreign memory.
 void check_work(Check const& check, Report& report, std::uint32_t ranks) {
   if (check.sim != nullptr && !check.got.ok &&
-      std::holds_alternative<model::RewriteOp>(*check.op)) {
+      model::effects_of(*check.op).changes.has(model::Thing::kRound)) {
     return;  // the engine shares the devices, and began on one before it was refused
   }
   for (std::uint32_t device = 0; device < check.rank_devices.size() && report.is_clean();

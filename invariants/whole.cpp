@@ -45,10 +45,11 @@ void check_key(Check const& check, Report& report) {
 }
 
 void cheap(Check const& check, Report& report) {
-  if (std::holds_alternative<model::RestoreOp>(*check.op)) {
+  model::Effects const effects = model::effects_of(*check.op);
+  if (effects.loads.has(model::Thing::kEntry)) {
     check_hit(check, report);
     check_source(check, report);
-  } else if (std::holds_alternative<model::CaptureOp>(*check.op)) {
+  } else if (effects.makes.has(model::Thing::kEntry) && effects.uses.has(model::Thing::kSnapshot)) {
     check_key(check, report);
   }
 }

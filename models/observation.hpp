@@ -10,6 +10,12 @@ namespace holdfast::model {
 /// Most names of sequences, of snapshots, and of prefix entries, in one program.
 inline constexpr std::uint32_t kNameLimit = 64;
 
+/// Streams that programs use.
+inline constexpr std::uint32_t kStreamNames = 3;
+
+/// Mean length of an append in programs, if their geometry does not say otherwise.
+inline constexpr std::uint32_t kMeanRows = 7;
+
 /// A sequence of a program: s0, s1, ... in the order of creation; a name is never used twice.
 struct SequenceName {
   std::uint32_t value = 0;

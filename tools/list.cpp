@@ -61,8 +61,10 @@ Json geometries() {
 
 Json operations() {
   Json array = Json::array();
-  for (char const* name : model::AllOps::kNames) {
-    array.push_back({{"name", name}});
+  for (std::uint32_t kind = 0; kind < model::AllOps::kCount; ++kind) {
+    array.push_back({{"name", model::AllOps::kNames[kind]},
+                     {"text", model::AllOps::kMeanings[kind]},
+                     {"weight", model::AllOps::kWeights[kind].mix}});
   }
   return array;
 }
@@ -153,7 +155,10 @@ std::string geometry_line(Json const& geometry) {
 }
 
 std::string operation_line(Json const& operation) {
-  return "  " + string_of(operation, "name") + "\n";
+  return fmt::format("  {:<13} {} (weight {})\n",
+                     string_of(operation, "name"),
+                     string_of(operation, "text"),
+                     operation.at("weight").get<std::uint32_t>());
 }
 
 std::string invariant_line(Json const& known) {

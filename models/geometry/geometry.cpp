@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kLargestLayerCount = 4096;
 constexpr std::size_t kLargestFile = std::size_t{1} << 20U;
 constexpr std::size_t kLongestName = 64;
+constexpr std::uint64_t kLargestWeights = 1U << 24U;  // some programs multiply them
 constexpr std::string_view kNameCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
@@ -294,11 +295,8 @@ OperationMix read_mix(JsonPlace const& place) {
     mix.weights.emplace_back(operation, weights.at(operation).number());
     sum += mix.weights.back().second;
   }
-  if (sum == 0 && !mix.weights.empty()) {
-    weights.refuse("are all 0");
-  }
-  if (sum > UINT32_MAX) {
-    weights.refuse("add up to more than " + std::to_string(UINT32_MAX));
+  if (sum > kLargestWeights) {
+    weights.refuse("add up to more than " + std::to_string(kLargestWeights));
   }
   return mix;
 }

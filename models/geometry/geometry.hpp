@@ -14,8 +14,8 @@
 //    "mix": {"mean_rows": 6, "weights": {"append": 30}}}
 //
 // `name`, `capacity` with `tokens`, `layers` and the sizes of addressed planes must be there; what
-// else is missing keeps the default of its field in holdfast/layout.hpp, or of the mix; a stage
-// holds for the layers after it, too. Anything that is not understood is refused.
+// else is missing keeps the default of its field in holdfast/layout.hpp, or the weight that the
+// operation has itself; a stage holds for the layers after it, too. Anything that is not understood is refused.
 //
 // "full_size": true says that the sizes are those of a model and not for a machine of every day.
 // Geometries may name what models have and the library lacks - sliding windows, draft planes,
@@ -30,15 +30,16 @@
 #include <vector>
 
 #include "models/input_error.hpp"
+#include "models/observation.hpp"
 
 namespace holdfast::model {
 
-/// The operation mix that a geometry fixes.
+/// What a geometry says of the operations of its programs.
 struct OperationMix {
-  /// Relative weights by operation name, in the order of names; empty stands for the generator's
-  /// own weights. Names are not checked here: operations are not known to geometries.
+  /// Weights by operation name, in the order of names, that differ from those which the operations have
+  /// themselves. Names are not checked here: operations are not known to geometries.
   std::vector<std::pair<std::string, unsigned>> weights;
-  unsigned mean_rows = 5;  ///< mean length of an append; at least 1
+  unsigned mean_rows = kMeanRows;  ///< mean length of an append; at least 1
 };
 
 struct Geometry {

@@ -2,14 +2,18 @@
 // accept: ends an open round and keeps its first rows.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// accept sequence=s0 keep=2
 struct AcceptOp {
   static constexpr char const* kName = "accept";
+  static constexpr char const* kMeaning =
+      "keeps the first rows of a round, and takes back the others in every plane";
+  static constexpr Effects kEffects{
+      .makes = Thing::kRows, .ends = Thing::kRound, .changes = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 13};
   SequenceName sequence;
   std::uint32_t keep = 0;
 
@@ -46,6 +50,8 @@ struct AcceptOp {
     visit("sequence", sequence);
     visit("keep", keep);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

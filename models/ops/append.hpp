@@ -2,14 +2,17 @@
 // append: opens an append, writes all of its rows and commits it.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// append sequence=s0 rows=5 token=1 piece=0 view=0 mode=inplace
 struct AppendOp {
   static constexpr char const* kName = "append";
+  static constexpr char const* kMeaning = "writes rows for new tokens, and commits them";
+  static constexpr Effects kEffects{
+      .makes = Thing::kAppend | Thing::kRows, .ends = Thing::kAppend, .changes = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 26, .least = 64};
   SequenceName sequence;
   std::uint32_t count = 0;
   Token token = 0;
@@ -53,6 +56,13 @@ struct AppendOp {
                     pick_mode(context, false),
                     pick_skip(context)};
   }
+  /// Rows that are opened and kept at once. A handle without rows is not what an append without rows
+  /// is, so it has one.
+  static AppendOp at_once(SequenceName sequence, std::uint32_t rows, StateMode mode) {
+    return {.sequence = sequence,
+            .count = std::max(rows, 1U),
+            .mode = mode == StateMode::kRescan ? StateMode::kFresh : mode};
+  }
   template <typename Visitor>
   void fields(Visitor& visit) {
     visit("sequence", sequence);
@@ -62,6 +72,18 @@ struct AppendOp {
     visit("view", view);
     visit("mode", mode, StateMode::kFresh);
     visit("skip", skip, 0U);
+  }
+  template <typename Visitor>
+  void openings(Visitor const& visit) const {
+    visit(OpenedHandle{sequence, count, false, mode});
+  }
+  template <typename Ways>
+  void plainer(Ways& ways) const {
+    if (auto const* const more = ways.template next<AppendOp>()) {
+      AppendOp both = *this;
+      both.count += more->count;
+      ways.join(both);
+    }
   }
   [[nodiscard]] std::uint32_t rows() const { return count; }
 };

@@ -2,14 +2,19 @@
 // begin: opens an append and writes its first rows; commit or drop ends it.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/append.hpp"
+#include "models/ops/commit.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// begin sequence=s0 rows=5 written=5 token=1 piece=0 view=0 mode=inplace
 struct BeginOp {
   static constexpr char const* kName = "begin";
+  static constexpr char const* kMeaning =
+      "opens an append whose rows are written, but not committed yet";
+  static constexpr Effects kEffects{.makes = Thing::kAppend, .changes = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 3};
   SequenceName sequence;
   std::uint32_t count = 0;
   std::uint32_t written = 0;
@@ -72,6 +77,18 @@ struct BeginOp {
     visit("view", view);
     visit("mode", mode, StateMode::kFresh);
     visit("skip", skip, 0U);
+  }
+  template <typename Visitor>
+  void openings(Visitor const& visit) const {
+    visit(OpenedHandle{sequence, count, false, mode});
+  }
+  template <typename Ways>
+  void plainer(Ways& ways) const {
+    if (ways.template next<CommitOp>() != nullptr) {
+      ways.join(AppendOp{sequence, count, token, piece, view, mode, skip});
+    }
+    ways.start();
+    ways.add(AppendOp::at_once(sequence, count, mode));
   }
   [[nodiscard]] std::uint32_t rows() const { return written; }
 };

@@ -2,14 +2,16 @@
 // can_truncate: asks whether a sequence can be shortened; changes nothing.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// can_truncate sequence=s0 length=3
 struct CanTruncateOp {
   static constexpr char const* kName = "can_truncate";
+  static constexpr char const* kMeaning = "asks whether a sequence can be shortened to a length";
+  static constexpr Effects kEffects{.uses = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 3};
   SequenceName sequence;
   std::uint32_t length = 0;
 
@@ -29,6 +31,8 @@ struct CanTruncateOp {
     visit("sequence", sequence);
     visit("length", length);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

@@ -10,6 +10,12 @@ namespace holdfast::model {
 /// cancel items=append:s0:3:0:1,verify:s1:4:0:4 piece=0 view=0 gone=1
 struct CancelOp {
   static constexpr char const* kName = "cancel";
+  static constexpr char const* kMeaning =
+      "begins a step over several sequences, and drops it when its rows are on their way";
+  static constexpr Effects kEffects{.makes = Thing::kAppend | Thing::kRound,
+                                    .ends = Thing::kAppend | Thing::kRound,
+                                    .changes = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 2};
   StepParts items;
   std::uint32_t piece = 0;
   std::uint32_t view = 0;
@@ -41,6 +47,14 @@ struct CancelOp {
     visit("piece", piece);
     visit("view", view);
     visit("gone", gone, 0U);
+  }
+  template <typename Visitor>
+  void openings(Visitor const& visit) const {
+    visit_openings(items, visit);
+  }
+  template <typename Ways>
+  void plainer(Ways& ways) const {
+    add_single(ways, items);
   }
   [[nodiscard]] std::uint32_t rows() const { return step_of(*this).rows(); }
 };

@@ -2,14 +2,17 @@
 // capture: publishes a snapshot as a prefix entry under the next name.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// capture snapshot=h0 entry=e0 scope=0 extra=0
 struct CaptureOp {
   static constexpr char const* kName = "capture";
+  static constexpr char const* kMeaning =
+      "publishes a snapshot under its tokens, as a prefix entry";
+  static constexpr Effects kEffects{.makes = Thing::kEntry, .uses = Thing::kSnapshot};
+  static constexpr Weight kWeight{.mix = 6};
   SnapshotName snapshot;
   EntryName entry;
   std::uint32_t scope = 0;
@@ -40,6 +43,8 @@ struct CaptureOp {
     visit("scope", scope);
     visit("extra", extra);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

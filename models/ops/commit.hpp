@@ -2,14 +2,17 @@
 // commit: ends an open append and keeps its rows.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// commit sequence=s0
 struct CommitOp {
   static constexpr char const* kName = "commit";
+  static constexpr char const* kMeaning = "makes the rows of an open append visible";
+  static constexpr Effects kEffects{
+      .makes = Thing::kRows, .ends = Thing::kAppend, .changes = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 3};
   SequenceName sequence;
 
   [[nodiscard]] bool precondition(Model const& model) const {
@@ -27,6 +30,8 @@ struct CommitOp {
   void fields(Visitor& visit) {
     visit("sequence", sequence);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

@@ -2,14 +2,16 @@
 // create: starts an empty sequence under the next name.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// create sequence=s0
 struct CreateOp {
   static constexpr char const* kName = "create";
+  static constexpr char const* kMeaning = "makes a sequence without tokens";
+  static constexpr Effects kEffects{.makes = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 4, .least = 16};
   SequenceName sequence;
 
   [[nodiscard]] bool precondition(Model const& model) const {
@@ -29,6 +31,8 @@ struct CreateOp {
   void fields(Visitor& visit) {
     visit("sequence", sequence);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

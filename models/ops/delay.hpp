@@ -3,20 +3,22 @@
 // come without it.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/ops/use_stream.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// delay stream=1 device=0
 struct DelayOp {
   static constexpr char const* kName = "delay";
+  static constexpr char const* kMeaning =
+      "holds up a stream of one device until the host waits for it";
+  static constexpr Effects kEffects{.makes = Thing::kPending};
+  static constexpr Weight kWeight{.mix = 2};
   std::uint32_t stream = 0;
   std::uint32_t device = 0;
 
   [[nodiscard]] bool precondition(Model const& model) const {
-    return stream < UseStreamOp::kStreamNames && device < devices_of(model);
+    return stream < kStreamNames && device < devices_of(model);
   }
   Observation apply(Model& /*model*/, Observation const& /*got*/) const {
     return Observation::success(0);
@@ -26,7 +28,7 @@ struct DelayOp {
     if (!context.model.is_asynchronous() && !context.source.one_in(kRareRate)) {
       return std::nullopt;  // nothing runs later
     }
-    return DelayOp{context.source.below(UseStreamOp::kStreamNames),
+    return DelayOp{context.source.below(kStreamNames),
                    context.source.below(devices_of(context.model))};
   }
   template <typename Visitor>
@@ -34,6 +36,8 @@ struct DelayOp {
     visit("stream", stream);
     visit("device", device);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 
  private:

@@ -2,14 +2,18 @@
 // drop: ends an open append or round and forgets its rows.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// drop sequence=s0
 struct DropOp {
   static constexpr char const* kName = "drop";
+  static constexpr char const* kMeaning =
+      "gives up an open append or round: the sequence is what it was before";
+  static constexpr Effects kEffects{.ends = Thing::kAppend | Thing::kRound,
+                                    .changes = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 2};
   SequenceName sequence;
 
   [[nodiscard]] bool precondition(Model const& model) const {
@@ -25,6 +29,8 @@ struct DropOp {
   void fields(Visitor& visit) {
     visit("sequence", sequence);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

@@ -2,14 +2,16 @@
 // drop_snapshot: lets a snapshot go.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// drop_snapshot snapshot=h0
 struct DropSnapshotOp {
   static constexpr char const* kName = "drop_snapshot";
+  static constexpr char const* kMeaning = "gives a snapshot up, and what only it held";
+  static constexpr Effects kEffects{.ends = Thing::kSnapshot};
+  static constexpr Weight kWeight{.mix = 6};
   SnapshotName snapshot;
 
   [[nodiscard]] bool precondition(Model const& model) const {
@@ -27,6 +29,8 @@ struct DropSnapshotOp {
   void fields(Visitor& visit) {
     visit("snapshot", snapshot);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

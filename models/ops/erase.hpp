@@ -2,14 +2,16 @@
 // erase: gives a prefix entry up.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// erase entry=e0
 struct EraseOp {
   static constexpr char const* kName = "erase";
+  static constexpr char const* kMeaning = "takes a prefix entry away";
+  static constexpr Effects kEffects{.ends = Thing::kEntry};
+  static constexpr Weight kWeight{.mix = 2};
   EntryName entry;
 
   [[nodiscard]] bool precondition(Model const& model) const { return model.is_created(entry); }
@@ -23,6 +25,8 @@ struct EraseOp {
   void fields(Visitor& visit) {
     visit("entry", entry);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

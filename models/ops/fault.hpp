@@ -5,14 +5,16 @@
 
 #include <iterator>
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// fault kind=launch after=2 forever=1 done=1
 struct FaultOp {
   static constexpr char const* kName = "fault";
+  static constexpr char const* kMeaning = "makes the calls of a device fail";
+  static constexpr Effects kEffects{.makes = Thing::kFault};
+  static constexpr Weight kWeight{.mix = 0, .fault_share = 2};
   FaultKind kind = FaultKind::kAny;
   std::uint32_t after = 0;
   std::uint32_t forever = 0;
@@ -45,12 +47,17 @@ struct FaultOp {
     visit("forever", forever, 0U);
     visit("done", done, 0U);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 
 /// heal
 struct HealOp {
   static constexpr char const* kName = "heal";
+  static constexpr char const* kMeaning = "ends what made the calls of a device fail";
+  static constexpr Effects kEffects{.ends = Thing::kFault};
+  static constexpr Weight kWeight{.mix = 0, .fault_share = 1};
 
   [[nodiscard]] bool precondition(Model const& /*model*/) const { return true; }
   Observation apply(Model& /*model*/, Observation const& /*got*/) const {
@@ -60,6 +67,8 @@ struct HealOp {
   static std::optional<HealOp> generate(GenerateContext const& /*context*/) { return HealOp{}; }
   template <typename Visitor>
   void fields(Visitor& /*visit*/) {}
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

@@ -2,14 +2,17 @@
 // fork: starts a sequence from a snapshot under the next name.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// fork snapshot=h0 sequence=s1
 struct ForkOp {
   static constexpr char const* kName = "fork";
+  static constexpr char const* kMeaning =
+      "starts another sequence from a snapshot, whose storage it shares";
+  static constexpr Effects kEffects{.makes = Thing::kSequence, .loads = Thing::kSnapshot};
+  static constexpr Weight kWeight{.mix = 3};
   SnapshotName snapshot;
   SequenceName sequence;
 
@@ -32,6 +35,8 @@ struct ForkOp {
     visit("snapshot", snapshot);
     visit("sequence", sequence);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

@@ -26,7 +26,7 @@ enum class NameHabit : std::uint8_t {
 
 /// Habits of one program; as they stand here they are those of the plain mix.
 struct Habits {
-  std::uint32_t mean_rows = 5;
+  std::uint32_t mean_rows = kMeanRows;
   /// One choice in this many is made without regard to sense: stale names, busy sequences, lengths
   /// too long.
   std::uint32_t nonsense_rate = 40;

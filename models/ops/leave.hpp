@@ -3,14 +3,20 @@
 // of its own; the others finish.
 #pragma once
 
+#include "models/ops/release.hpp"
 #include "models/ops/step.hpp"
-#include "models/ops/use_stream.hpp"
 
 namespace holdfast::model {
 
 /// leave items=append:s0:3:3:1,verify:s1:4:0:4 item=1 via=2 piece=0 view=0
 struct LeaveOp {
   static constexpr char const* kName = "leave";
+  static constexpr char const* kMeaning =
+      "releases a sequence out of a step that is under way; the others finish";
+  static constexpr Effects kEffects{.makes = Thing::kAppend | Thing::kRound | Thing::kRows,
+                                    .ends = Thing::kAppend | Thing::kRound | Thing::kSequence,
+                                    .changes = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 2};
   StepParts items;
   std::uint32_t item = 0;  // whose sequence leaves; nothing of it is kept
   std::uint32_t via = 0;   // stream of the release
@@ -20,7 +26,7 @@ struct LeaveOp {
   [[nodiscard]] bool precondition(Model const& model) const {
     return step_of(*this).precondition(model) && item < items.count &&
            items.parts[item].keep == 0 && items.parts[item].deed != StepDeed::kPad &&
-           via < UseStreamOp::kStreamNames;
+           via < kStreamNames;
   }
   Observation apply(Model& model, Observation const& got) const {
     Observation const answer = step_of(*this).apply(model, got);
@@ -42,11 +48,7 @@ struct LeaveOp {
       item = (item + 1) % step->items.count;  // one is no padding
     }
     step->items.parts[item].keep = 0;
-    return LeaveOp{step->items,
-                   item,
-                   context.source.below(UseStreamOp::kStreamNames),
-                   step->piece,
-                   step->view};
+    return LeaveOp{step->items, item, context.source.below(kStreamNames), step->piece, step->view};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -55,6 +57,17 @@ struct LeaveOp {
     visit("via", via);
     visit("piece", piece);
     visit("view", view);
+  }
+  template <typename Visitor>
+  void openings(Visitor const& visit) const {
+    visit_openings(items, visit);
+  }
+  [[nodiscard]] SequenceName leaver() const { return items.parts[item].sequence; }
+  template <typename Ways>
+  void plainer(Ways& ways) const {
+    ways.start();
+    add_items(ways, items, false);
+    ways.add(ReleaseOp{leaver()});
   }
   [[nodiscard]] std::uint32_t rows() const { return step_of(*this).rows(); }
 };

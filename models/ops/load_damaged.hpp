@@ -2,14 +2,17 @@
 // load_damaged: loads the bytes of a prefix entry with something wrong about them.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// load_damaged entry=e0 damage=flip at=100
 struct LoadDamagedOp {
   static constexpr char const* kName = "load_damaged";
+  static constexpr char const* kMeaning =
+      "reads the bytes of a prefix entry that were damaged: they must be refused";
+  static constexpr Effects kEffects{.uses = Thing::kEntry, .loads = Thing::kBytes};
+  static constexpr Weight kWeight{.mix = 2};
   EntryName entry;
   Damage damage = Damage::kFlip;
   std::uint32_t at = 0;
@@ -34,6 +37,8 @@ struct LoadDamagedOp {
     visit("damage", damage);
     visit("at", at);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

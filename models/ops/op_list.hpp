@@ -5,7 +5,7 @@
 #pragma once
 
 #include <array>
-#include <concepts>
+#include <optional>
 #include <variant>
 
 #include "models/ops/accept.hpp"
@@ -39,27 +39,25 @@
 
 namespace holdfast::model {
 
-/// What an operation must have; `apply` and `precondition` see the model alone.
-template <typename Op>
-concept Operation = requires(Op op,
-                             Model& model,
-                             Model const& known,
-                             System& system,
-                             GenerateContext const& context,
-                             Observation const& got) {
-  { Op::kName } -> std::convertible_to<char const*>;
-  { op.precondition(known) } -> std::same_as<bool>;
-  { op.apply(model, got) } -> std::same_as<Observation>;
-  { op.run(system) } -> std::same_as<Observation>;
-  { Op::generate(context) } -> std::same_as<std::optional<Op>>;
-  { op.rows() } -> std::same_as<std::uint32_t>;
-};
-
-template <Operation... Ops>
+template <typename... Ops>
 struct OpTypes {
+  static_assert((require_operation<Ops>() && ...));
   using Any = std::variant<Ops...>;
   static constexpr std::uint32_t kCount = sizeof...(Ops);
   static constexpr std::array<char const*, kCount> kNames = {Ops::kName...};
+  static constexpr std::array<char const*, kCount> kMeanings = {Ops::kMeaning...};
+  static constexpr std::array<Effects, kCount> kEffects = {Ops::kEffects...};
+  static constexpr std::array<Weight, kCount> kWeights = {Ops::kWeight...};
+
+  /// The first kind whose effects are such; kCount when there is none.
+  template <typename Test>
+  [[nodiscard]] static constexpr std::uint32_t first(Test is_such) noexcept {
+    std::uint32_t kind = 0;
+    while (kind < kCount && !is_such(kEffects[kind])) {
+      ++kind;
+    }
+    return kind;
+  }
 };
 
 using AllOps = OpTypes<CreateOp,
@@ -108,15 +106,39 @@ using AnyOp = AllOps::Any;
       op);
 }
 
-/// Index of a kind of operation, as AnyOp::index() has it.
-template <typename Op>
-[[nodiscard]] constexpr std::uint32_t index_of() noexcept {
-  return static_cast<std::uint32_t>(AnyOp{std::in_place_type<Op>}.index());
-}
-
 /// Name of an operation's kind.
 [[nodiscard]] inline char const* name_of(AnyOp const& op) noexcept {
   return AllOps::kNames[op.index()];
+}
+
+/// What an operation of this kind may do.
+[[nodiscard]] inline Effects effects_of(AnyOp const& op) noexcept {
+  return AllOps::kEffects[op.index()];
+}
+
+/// Calls `visit(opened)` for each handle that the operation opens.
+template <typename Visit>
+void for_each_opening(AnyOp const& op, Visit const& visit) {
+  std::visit(
+      [&](auto const& known) {
+        if constexpr (requires { known.openings(visit); }) {
+          known.openings(visit);
+        }
+      },
+      op);
+}
+
+/// The sequence that leaves a step in the middle; nothing for others.
+[[nodiscard]] inline std::optional<SequenceName> leaver_of(AnyOp const& op) noexcept {
+  return std::visit(
+      [](auto const& known) -> std::optional<SequenceName> {
+        if constexpr (requires { known.leaver(); }) {
+          return known.leaver();
+        } else {
+          return std::nullopt;
+        }
+      },
+      op);
 }
 
 }  // namespace holdfast::model

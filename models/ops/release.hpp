@@ -2,14 +2,16 @@
 // release: ends a sequence, and cancels what is open on it.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// release sequence=s0
 struct ReleaseOp {
   static constexpr char const* kName = "release";
+  static constexpr char const* kMeaning = "ends a sequence, and gives up what only it held";
+  static constexpr Effects kEffects{.ends = Thing::kSequence | Thing::kAppend | Thing::kRound};
+  static constexpr Weight kWeight{.mix = 3};
   SequenceName sequence;
 
   [[nodiscard]] bool precondition(Model const& model) const {
@@ -27,6 +29,8 @@ struct ReleaseOp {
   void fields(Visitor& visit) {
     visit("sequence", sequence);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

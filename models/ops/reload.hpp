@@ -2,26 +2,28 @@
 // reload: turns a prefix entry into bytes, erases it, and makes it again of the bytes.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/ops/use_stream.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// reload entry=e0 via=2
 struct ReloadOp {
   static constexpr char const* kName = "reload";
+  static constexpr char const* kMeaning = "writes a prefix entry as bytes, and reads them back";
+  static constexpr Effects kEffects{
+      .makes = Thing::kEntry, .ends = Thing::kEntry, .loads = Thing::kBytes};
+  static constexpr Weight kWeight{.mix = 2, .fault_times = 4};
   EntryName entry;
-  std::uint32_t via = UseStreamOp::kStreamNames;  // stream of the load; that many: the program's
+  std::uint32_t via = kStreamNames;  // stream of the load; that many: the program's
 
   [[nodiscard]] bool precondition(Model const& model) const {
-    return model.is_created(entry) && via <= UseStreamOp::kStreamNames;
+    return model.is_created(entry) && via <= kStreamNames;
   }
   Observation apply(Model& model, Observation const& got) const {
     return model.reload(entry, got.is(ErrorCode::kExhausted));
   }
   Observation run(System& system) const {
-    bool const is_elsewhere = via < UseStreamOp::kStreamNames;
+    bool const is_elsewhere = via < kStreamNames;
     return system.reload(entry, is_elsewhere ? std::optional{Stream{via}} : std::nullopt);
   }
   static std::optional<ReloadOp> generate(GenerateContext const& context) {
@@ -33,15 +35,17 @@ struct ReloadOp {
     if (context.model.is_asynchronous()) {
       // Told by what the model is at, so that it takes no draw from what follows.
       Source own{mix(context.model.next_token(), 0x6C6F6164U)};
-      op.via = own.below(UseStreamOp::kStreamNames + 1);
+      op.via = own.below(kStreamNames + 1);
     }
     return op;
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
     visit("entry", entry);
-    visit("via", via, UseStreamOp::kStreamNames);
+    visit("via", via, kStreamNames);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

@@ -2,14 +2,17 @@
 // restore: looks a prompt up and starts a sequence with the longest usable prefix, under the next name.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// restore entry=e0 first=5 rest=2 token=9 scope=0 limit=64 sequence=s1
 struct RestoreOp {
   static constexpr char const* kName = "restore";
+  static constexpr char const* kMeaning =
+      "starts a sequence from the longest prefix entry that fits its tokens";
+  static constexpr Effects kEffects{.makes = Thing::kSequence, .loads = Thing::kEntry};
+  static constexpr Weight kWeight{.mix = 6};
   PrefixQuery query;
   SequenceName sequence;
 
@@ -53,6 +56,8 @@ struct RestoreOp {
     visit("limit", query.limit);
     visit("sequence", sequence);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

@@ -2,14 +2,16 @@
 // rewrite: writes rows of an open round again, with new tokens.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// rewrite sequence=s0 first=1 rows=2 token=9 piece=0 view=0
 struct RewriteOp {
   static constexpr char const* kName = "rewrite";
+  static constexpr char const* kMeaning = "writes rows of an open round again";
+  static constexpr Effects kEffects{.changes = Thing::kSequence | Thing::kRound};
+  static constexpr Weight kWeight{.mix = 2};
   SequenceName sequence;
   std::uint32_t first = 0;
   std::uint32_t count = 0;
@@ -59,6 +61,8 @@ struct RewriteOp {
     visit("piece", piece);
     visit("view", view);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return count; }
 };
 

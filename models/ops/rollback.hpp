@@ -2,14 +2,18 @@
 // rollback: a sequence becomes what a snapshot holds, its own or another's.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/fork.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// rollback sequence=s0 snapshot=h0
 struct RollbackOp {
   static constexpr char const* kName = "rollback";
+  static constexpr char const* kMeaning =
+      "takes a sequence back to what a snapshot holds, in every plane";
+  static constexpr Effects kEffects{.changes = Thing::kSequence, .loads = Thing::kSnapshot};
+  static constexpr Weight kWeight{.mix = 8};
   SequenceName sequence;
   SnapshotName snapshot;
 
@@ -29,6 +33,13 @@ struct RollbackOp {
   void fields(Visitor& visit) {
     visit("sequence", sequence);
     visit("snapshot", snapshot);
+  }
+  template <typename Ways>
+  void plainer(Ways& ways) const {
+    if (auto const fresh = ways.unused_sequence()) {
+      ways.start();
+      ways.add(ForkOp{snapshot, *fresh});
+    }
   }
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };

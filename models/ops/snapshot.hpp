@@ -2,14 +2,17 @@
 // snapshot: makes a restore point of a sequence under the next name.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// snapshot sequence=s0 snapshot=h0
 struct SnapshotOp {
   static constexpr char const* kName = "snapshot";
+  static constexpr char const* kMeaning =
+      "records a restore point over every plane, without a copy";
+  static constexpr Effects kEffects{.makes = Thing::kSnapshot, .uses = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 9};
   SequenceName sequence;
   SnapshotName snapshot;
 
@@ -32,6 +35,8 @@ struct SnapshotOp {
     visit("sequence", sequence);
     visit("snapshot", snapshot);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

@@ -3,21 +3,69 @@
 // order.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/ops/use_stream.hpp"
-#include "models/system.hpp"
+#include "models/ops/accept.hpp"
+#include "models/ops/append.hpp"
+#include "models/ops/begin.hpp"
+#include "models/ops/drop.hpp"
+#include "models/ops/operation.hpp"
+#include "models/ops/verify.hpp"
 
 namespace holdfast::model {
+
+/// Visits the handles that a step opens.
+template <typename Visitor>
+void visit_openings(StepParts const& items, Visitor const& visit) {
+  for (StepPart const& item : items) {
+    if (item.deed != StepDeed::kPad) {
+      visit(OpenedHandle{item.sequence, item.rows, item.deed == StepDeed::kVerify, item.mode});
+    }
+  }
+}
+
+/// Adds what the items of a step do, one after the other; of all items as much as an append does, or
+/// as they are.
+template <typename Ways>
+void add_items(Ways& ways, StepParts const& items, bool plainest) {
+  for (StepPart const& item : items) {
+    if (item.deed == StepDeed::kPad) {
+      continue;
+    }
+    if (plainest || item.keep == item.rows) {
+      ways.add(AppendOp::at_once(item.sequence, item.rows, item.mode));
+    } else if (item.deed == StepDeed::kAppend) {
+      ways.add(BeginOp{.sequence = item.sequence, .count = item.rows, .written = item.rows});
+      ways.add(DropOp{item.sequence});
+    } else {
+      ways.add(VerifyOp{.sequence = item.sequence, .count = item.rows, .written = item.rows});
+      ways.add(AcceptOp{.sequence = item.sequence, .keep = item.keep});
+    }
+  }
+}
+
+/// The ways of a step whose items are done one after the other.
+template <typename Ways>
+void add_single(Ways& ways, StepParts const& items) {
+  ways.start();
+  add_items(ways, items, true);
+  ways.start();
+  add_items(ways, items, false);
+}
 
 /// step items=append:s0:3:3:1,pad:2,verify:s1:4:2:4:inplace piece=0 view=0 whole=1 via=2
 struct StepOp {
   static constexpr char const* kName = "step";
+  static constexpr char const* kMeaning =
+      "appends to and verifies several sequences at once, as an engine's step does";
+  static constexpr Effects kEffects{.makes = Thing::kAppend | Thing::kRound | Thing::kRows,
+                                    .ends = Thing::kAppend | Thing::kRound,
+                                    .changes = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 6};
   StepParts items;
   std::uint32_t piece = 0;
   std::uint32_t view = 0;
   std::uint32_t skip = 0;
-  std::uint32_t whole = 0;  // rows of all items by one write for several layers
-  std::uint32_t via = UseStreamOp::kStreamNames;  // stream of that write; that many: the program's
+  std::uint32_t whole = 0;           // rows of all items by one write for several layers
+  std::uint32_t via = kStreamNames;  // stream of that write; that many: the program's
 
   [[nodiscard]] bool precondition(Model const& model) const {
     for (StepPart const& item : items) {
@@ -33,13 +81,13 @@ struct StepOp {
         return false;
       }
     }
-    return via <= UseStreamOp::kStreamNames && items.count <= 2 * model.shape().capacity.sequences;
+    return via <= kStreamNames && items.count <= 2 * model.shape().capacity.sequences;
   }
   Observation apply(Model& model, Observation const& got) const {
     return model.step(items, got.is(ErrorCode::kExhausted), skip);
   }
   Observation run(System& system, StepFate const& fate = {}) const {
-    bool const is_elsewhere = whole != 0 && via < UseStreamOp::kStreamNames;
+    bool const is_elsewhere = whole != 0 && via < kStreamNames;
     return system.step(items,
                        {.piece = piece,
                         .view = view != 0,
@@ -58,7 +106,19 @@ struct StepOp {
     visit("view", view);
     visit("skip", skip, 0U);
     visit("whole", whole, 0U);
-    visit("via", via, UseStreamOp::kStreamNames);
+    visit("via", via, kStreamNames);
+  }
+  template <typename Visitor>
+  void openings(Visitor const& visit) const {
+    visit_openings(items, visit);
+  }
+  template <typename Ways>
+  void plainer(Ways& ways) const {
+    if (items.count == 1) {
+      StepPart const& item = items.parts[0];
+      ways.same(AppendOp{.sequence = item.sequence, .count = item.keep, .token = item.token});
+    }
+    add_single(ways, items);
   }
   [[nodiscard]] std::uint32_t rows() const {
     std::uint32_t rows = 0;
@@ -151,7 +211,7 @@ inline std::optional<StepOp> StepOp::generate(GenerateContext const& context) {
     op->whole = 1;
   }
   if (op && op->whole != 0) {
-    op->via = own.below(UseStreamOp::kStreamNames + 1);
+    op->via = own.below(kStreamNames + 1);
   }
   return op;
 }

@@ -2,14 +2,16 @@
 // sync: the host waits for all work of all streams.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// sync
 struct SyncOp {
   static constexpr char const* kName = "sync";
+  static constexpr char const* kMeaning = "waits for all work of all streams";
+  static constexpr Effects kEffects{.ends = Thing::kPending};
+  static constexpr Weight kWeight{.mix = 2};
 
   [[nodiscard]] bool precondition(Model const& /*model*/) const { return true; }
   Observation apply(Model& model, Observation const& /*got*/) const {
@@ -23,6 +25,8 @@ struct SyncOp {
   }
   template <typename Visitor>
   void fields(Visitor& /*visit*/) {}
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

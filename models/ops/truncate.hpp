@@ -2,14 +2,16 @@
 // truncate: shortens a sequence, or is refused with nothing changed.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// truncate sequence=s0 length=3
 struct TruncateOp {
   static constexpr char const* kName = "truncate";
+  static constexpr char const* kMeaning = "shortens a sequence, in every plane or not at all";
+  static constexpr Effects kEffects{.ends = Thing::kRows, .changes = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 5};
   SequenceName sequence;
   std::uint32_t length = 0;
 
@@ -29,6 +31,8 @@ struct TruncateOp {
     visit("sequence", sequence);
     visit("length", length);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
 };
 

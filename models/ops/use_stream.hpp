@@ -2,14 +2,17 @@
 // stream: the calls that follow go to another stream. It says nothing of the cache's meaning.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// stream to=2
 struct UseStreamOp {
   static constexpr char const* kName = "stream";
+  static constexpr char const* kMeaning =
+      "goes on in another stream, whose work nothing orders by itself";
+  static constexpr Effects kEffects{.changes = Thing::kStream};
+  static constexpr Weight kWeight{.mix = 6};
   std::uint32_t to = 0;
 
   [[nodiscard]] bool precondition(Model const& /*model*/) const { return to < kStreamNames; }
@@ -27,10 +30,9 @@ struct UseStreamOp {
   void fields(Visitor& visit) {
     visit("to", to);
   }
+  template <typename Ways>
+  void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
-
-  /// Streams that programs use.
-  static constexpr std::uint32_t kStreamNames = 3;
 };
 
 }  // namespace holdfast::model

@@ -2,14 +2,22 @@
 // verify: opens a round and writes its first rows; accept or drop ends it.
 #pragma once
 
-#include "models/ops/pick.hpp"
-#include "models/system.hpp"
+#include "models/ops/accept.hpp"
+#include "models/ops/append.hpp"
+#include "models/ops/begin.hpp"
+#include "models/ops/commit.hpp"
+#include "models/ops/drop.hpp"
+#include "models/ops/operation.hpp"
 
 namespace holdfast::model {
 
 /// verify sequence=s0 rows=5 written=5 token=1 piece=0 view=0 mode=inplace
 struct VerifyOp {
   static constexpr char const* kName = "verify";
+  static constexpr char const* kMeaning =
+      "opens a speculative round: rows for drafted tokens, of which some will be kept";
+  static constexpr Effects kEffects{.makes = Thing::kRound, .changes = Thing::kSequence};
+  static constexpr Weight kWeight{.mix = 13};
   SequenceName sequence;
   std::uint32_t count = 0;
   std::uint32_t written = 0;
@@ -71,6 +79,32 @@ struct VerifyOp {
     visit("view", view);
     visit("mode", mode, StateMode::kFresh);
     visit("skip", skip, 0U);
+  }
+  template <typename Visitor>
+  void openings(Visitor const& visit) const {
+    visit(OpenedHandle{sequence, count, true, mode});
+  }
+  /// An append, or the handle of one, whose end is that of an append too.
+  template <typename Ways>
+  void plainer(Ways& ways) const {
+    auto const* const end = ways.template next<AcceptOp>();
+    if (end != nullptr) {
+      ways.join(AppendOp{.sequence = sequence, .count = end->keep, .token = token, .skip = skip});
+    }
+    ways.start();
+    ways.add(AppendOp::at_once(sequence, count, StateMode::kFresh));
+    ways.start();
+    ways.add(BeginOp{.sequence = sequence,
+                     .count = count,
+                     .written = written,
+                     .piece = piece,
+                     .view = view,
+                     .skip = skip});
+    if (end != nullptr && end->keep == 0) {
+      ways.change_next(DropOp{sequence});
+    } else if (end != nullptr) {
+      ways.change_next(CommitOp{sequence});
+    }
   }
   [[nodiscard]] std::uint32_t rows() const { return written; }
 };

@@ -247,7 +247,7 @@ Observation Shadow::run(AnyOp const& op) {
 /// Waits for everything, so that scratch memory may be written again.
 void Shadow::settle() {
   for (auto const& device : devices_) {
-    for (std::uint32_t stream = 0; stream < UseStreamOp::kStreamNames; ++stream) {
+    for (std::uint32_t stream = 0; stream < kStreamNames; ++stream) {
       static_cast<void>(device->synchronize(Stream{stream}));  // what failed shows as a difference
     }
   }

@@ -83,8 +83,8 @@ TEST(Geometry, BuiltInOnesLoadAndValidate) {
     EXPECT_EQ(geometry.full_size, !is_small);
     if (is_small) {
       EXPECT_EQ(geometry.layout.page_rows, name == "tiny-ring" ? 8U : 4U);
-      EXPECT_GE(geometry.mix.mean_rows, 3U);
-      EXPECT_EQ(geometry.mix.weights.size(), 27U);
+      EXPECT_EQ(geometry.mix.mean_rows, kMeanRows);
+      EXPECT_LE(geometry.mix.weights.size(), 1U);  // what differs
     } else {
       EXPECT_EQ(geometry.layout.capacity.tokens, 32768U);
     }
@@ -445,10 +445,8 @@ TEST(Geometry, RefusesLayerGroups) {
 }
 
 TEST(Geometry, RefusesMixes) {
-  EXPECT_EQ(refusal(with("\"append\": 3, \"accept\": 1", "\"append\": 0")),
-            "x.json: mix.weights: are all 0");
   EXPECT_EQ(refusal(with("\"append\": 3", "\"append\": 4294967295")),
-            "x.json: mix.weights: add up to more than 4294967295");
+            "x.json: mix.weights: add up to more than 16777216");
   EXPECT_EQ(refusal(with("\"append\": 3", "\"append\": -3")),
             "x.json: mix.weights.append: must be a whole number from 0 to 4294967295, is -3");
   EXPECT_EQ(refusal(with("\"weights\"", "\"mean_rows\": 0, \"weights\"")),

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "models/ops/op_list.hpp"
+
 namespace holdfast::test {
 namespace {
 
@@ -82,6 +84,15 @@ TEST_F(Program, RefusesWrongGeometries) {
         begin + capacity +
             R"("layers": [{"planes": [{"kind": "attention_kv", "heads": 1, "head_dim": 4}]}],
                "mix": {"weights": {"apend": 3}}})");
+  std::string none;
+  for (char const* name : model::AllOps::kNames) {
+    none += (none.empty() ? "\"" : ", \"") + std::string{name} + "\": 0";
+  }
+  write("none.json",
+        begin + capacity +
+            R"("layers": [{"planes": [{"kind": "attention_kv", "heads": 1, "head_dim": 4}]}],
+               "mix": {"weights": {)" +
+            none + "}}}");
   write("bad.json", "{\n  \"name\": \n");
   write("empty.json", "");
   expect_refusal(2, "holdfast run --geometry tinny", "did you mean \"tiny\"?");
@@ -89,6 +100,7 @@ TEST_F(Program, RefusesWrongGeometries) {
   expect_refusal(2, "holdfast run --geometry heads.json", "heads");
   expect_refusal(2, "holdfast run --geometry ring.json", "ring_rows");
   expect_refusal(2, "holdfast run --geometry mix.json", "apend");
+  expect_refusal(2, "holdfast run --geometry none.json", "all weights are 0");
   expect_refusal(2, "holdfast run --geometry bad.json", "bad.json:");
   expect_refusal(2, "holdfast run --geometry empty.json", "empty.json");
   expect_refusal(2, "holdfast mutants --geometry tinny", "did you mean \"tiny\"?");

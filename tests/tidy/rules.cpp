@@ -31,7 +31,7 @@ std::vector<Layer> const& layers() {
       {"bench", {"holdfast", "models", "invariants", "fuzz", "bench", "lib"}},
       {"tests", {"holdfast", "models", "invariants", "fuzz", "tests"}},
       {"tests/unit", {"holdfast", "models", "invariants", "fuzz", "tests", "lib"}},
-      {"tests/compile_fail", {"holdfast", "lib"}},
+      {"tests/compile_fail", {"holdfast", "lib", "models"}},
       {"examples", {"holdfast", "examples"}},
   };
   return table;
@@ -75,6 +75,10 @@ struct LengthException {
 
 // May only shrink.
 constexpr std::array<LengthException, 0> kLengthExceptions = {};
+
+// Files that know operations by name. May only shrink.
+constexpr std::array<std::string_view, 2> kKnowOperations = {"fuzz/exhaustive.cpp",
+                                                             "fuzz/targets/fuzz_entry_bytes.cpp"};
 
 constexpr int kLinesMax = 600;
 constexpr int kTestLinesMax = 800;
@@ -546,6 +550,49 @@ Breaches unlisted_file(std::string const& path, Tree const& tree) {
       return {{path, 0, "no CMakeLists.txt names it, so nothing builds it; add it to a list"}};
     }
   }
+}
+
+// The operation types that models/ops defines.
+std::set<std::string> const& operation_types(Tree const& tree) {
+  static std::map<Tree const*, std::set<std::string>> known;
+  static std::regex const definition(R"(\nstruct (\w+Op) \{)");
+  auto const [place, is_new] = known.try_emplace(&tree);
+  for (auto file = tree.lower_bound("models/ops/");
+       is_new && file != tree.end() && starts_with_any(file->first, {"models/ops/"});
+       ++file) {
+    std::string const& text = file->second;
+    for (std::sregex_iterator found(text.begin(), text.end(), definition);
+         found != std::sregex_iterator();
+         ++found) {
+      place->second.insert((*found)[1].str());
+    }
+  }
+  return place->second;
+}
+
+Breaches concrete_operations(std::string const& path, Tree const& tree) {
+  static Words const folders = {"models/", "invariants/", "fuzz/", "tools/", "bench/", "adapters/"};
+  bool const is_free =
+      starts_with_any(path, {"models/ops/"}) ||
+      std::find(kKnowOperations.begin(), kKnowOperations.end(), path) != kKnowOperations.end();
+  if (!is_cpp(path) || !starts_with_any(path, folders) || is_free) {
+    return {};
+  }
+  Breaches breaches;
+  std::string const code = without_comments_and_literals(tree.at(path));
+  int number = 0;
+  for (std::string_view const line : split_lines(code)) {
+    ++number;
+    for (std::string const& type : operation_types(tree)) {
+      if (has_word(line, type)) {
+        breaches.push_back({path,
+                            number,
+                            type + ": only models/ops knows operations by name; ask for an effect "
+                                   "(models/ops/traits.hpp), or give all operations a member"});
+      }
+    }
+  }
+  return breaches;
 }
 
 Breaches ascii_only(std::string const& path, std::string_view text) {

@@ -39,6 +39,9 @@ Breaches banned_words(std::string const& path, std::string_view text);
 /// Every .cpp and geometry is named in a CMakeLists.txt of its folder or of one above.
 Breaches unlisted_file(std::string const& path, Tree const& tree);
 
+/// The harness outside models/ops names no type of operation.
+Breaches concrete_operations(std::string const& path, Tree const& tree);
+
 /// Code, CMake, scripts and documents are plain ASCII.
 Breaches ascii_only(std::string const& path, std::string_view text);
 

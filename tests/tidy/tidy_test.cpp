@@ -106,6 +106,9 @@ TEST_F(Repository, AvoidsBannedWords) {
 TEST_F(Repository, ListsEveryFile) {
   EXPECT_EQ(report(unlisted_file), "");
 }
+TEST_F(Repository, KeepsOperationsApart) {
+  EXPECT_EQ(report(concrete_operations), "");
+}
 TEST_F(Repository, IsAscii) {
   EXPECT_EQ(report(ascii_only), "");
 }
@@ -249,6 +252,18 @@ TEST(UnlistedFile, FindsSourceThatNothingBuilds) {
   EXPECT_EQ(unlisted_file("models/geometry/two.json", planted).size(), 1U);
   EXPECT_EQ(unlisted_file("lib/src/planes/a.cpp", planted).size(), 0U);
   EXPECT_EQ(unlisted_file("lib/src/planes/deep/a.cpp", planted).size(), 1U);
+}
+
+TEST(ConcreteOperations, FindsTypeThatModelsDefine) {
+  Tree const planted = {
+      {"fuzz/a.cpp", "AnyOp any;\nmodel::JumpOp op; NextOp next;\nfork(); // JumpOp\n"},
+      {"models/ops/jump.hpp", "\nstruct JumpOp {\n};\n"},
+      {"models/ops/run.hpp", "\nstruct RunOp {\n  JumpOp jump;\n};\n"},
+      {"tests/harness/a_test.cpp", "RunOp op;\n"},
+  };
+  EXPECT_EQ(count_at(2, concrete_operations("fuzz/a.cpp", planted)), 1U);
+  EXPECT_EQ(concrete_operations("models/ops/run.hpp", planted).size(), 0U);
+  EXPECT_EQ(concrete_operations("tests/harness/a_test.cpp", planted).size(), 0U);
 }
 
 TEST(AsciiOnly, FindsOtherLetters) {
