@@ -220,6 +220,15 @@ TEST(BannedWords, FindsUnorderedContainerInHarness) {
   EXPECT_EQ(words("lib/src/prefix/a.cpp", "std::unordered_map<int, int> m;"), 0U);
 }
 
+TEST(BannedWords, FindsRulesAndKindsOfPlanes) {
+  EXPECT_EQ(words("lib/src/cache/a.cpp", "if (known.rule == PlaneRule::kRing) {"), 1U);
+  EXPECT_EQ(words("lib/src/cache/a.cpp", "if constexpr (requires { held.table(); }) {"), 1U);
+  EXPECT_EQ(words("lib/src/storage/a.cpp", "find(PlaneKind::kHeld, layer);"), 1U);
+  EXPECT_EQ(words("lib/src/planes/plane_list.hpp", "case PlaneRule::rule:"), 0U);
+  EXPECT_EQ(words("lib/src/cache/a.cpp", "PlaneRule rule = rule_of(kind);"), 0U);
+  EXPECT_EQ(words("lib/include/holdfast/planes/a.hpp", "PlaneRule::kPaged"), 0U);
+}
+
 TEST(BannedWords, FindsPrintingLibrary) {
   EXPECT_EQ(words("lib/src/base/a.cpp", "#include <iostream>"), 1U);
   EXPECT_EQ(words("lib/src/base/a.cpp", "std::printf(text);"), 1U);

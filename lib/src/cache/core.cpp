@@ -341,10 +341,8 @@ void Core::describe(std::uint32_t index) noexcept {
     update.read_slot = 0;
   }
   for_each_plane([&](std::uint32_t plane_index, auto const& plane) {
-    if constexpr (requires { plane.read_slot(index); }) {
-      if (record.position != 0 || !HOLDFAST_MUTANT(kScratchSlotPublished)) {
-        step_of(plane_index).mirror().read_slot = plane.read_slot(index);
-      }
+    if (record.position != 0 || !HOLDFAST_MUTANT(kScratchSlotPublished)) {
+      plane.publish(index, step_of(plane_index).mirror());
     }
   });
 }

@@ -277,14 +277,15 @@ class Core {
                                    bool is_step,
                                    Stream stream) noexcept;
   [[nodiscard]] planes::Opening opening_of(ItemRequest const& item) const noexcept;
+  /// As the open handle's begin said it.
+  [[nodiscard]] static planes::Opening opening_of(SequenceRecord const& record) noexcept;
   void open_item(ItemRequest const& item) noexcept;
   [[nodiscard]] Status check_step(HandleId step) const noexcept;
   void close_step(std::uint32_t index) noexcept;
   [[nodiscard]] std::span<ItemRequest const> items_of(HandleId step) const noexcept {
     return step_items_.span(std::uint64_t{step.index} * plan_.step_items, steps_[step.index].items);
   }
-  [[nodiscard]] static Status check_ring_view(SequenceRecord const& record,
-                                              storage::ClassPlan const& known) noexcept;
+  [[nodiscard]] Status check_view(SequenceRecord const& record, std::uint32_t plane) const noexcept;
   [[nodiscard]] Status check_whole_step(HandleId step) const noexcept;
   /// Layers of one class of a step, that exist.
   struct StepLayers {
@@ -361,22 +362,17 @@ class Core {
                                          std::span<std::uint32_t const> tokens,
                                          std::uint32_t limit,
                                          Error& why) noexcept;
-  /// What this cache writes for an entry of so many tokens.
-  /// Tokens that an entry has rows for, by plane: in draft planes perhaps fewer than its own.
+  /// Tokens that an entry has rows for, by plane: in planes that lag perhaps fewer than its own.
   using PlaneLengths = std::array<std::uint32_t, storage::kLargestClassCount>;
-  template <typename DraftLength>
+  template <typename OwnLength>
   [[nodiscard]] PlaneLengths plane_lengths(std::uint32_t tokens,
-                                           DraftLength draft_length) const noexcept;
+                                           OwnLength own_length) const noexcept;
   [[nodiscard]] PlaneLengths lengths_of(std::uint32_t entry) const noexcept;
   [[nodiscard]] PlaneLengths lengths_of(prefix::Form const& form) const noexcept;
+  /// What this cache writes for an entry of so many tokens.
   [[nodiscard]] prefix::Form form_of(PrefixScope const& scope,
                                      std::uint32_t tokens,
                                      PlaneLengths const& lengths) const noexcept;
-  /// How often the byte form has a plane's rows: once, or a share of each rank. States are split.
-  [[nodiscard]] std::uint32_t shares_of(std::uint32_t plane) const noexcept {
-    storage::ClassPlan const& known = plan_.classes[plane];
-    return known.split || known.rule == PlaneRule::kSlot ? plan_.ranks : 1;
-  }
   /// Visits an entry's bytes in the order of the byte form.
   template <typename Sink>
   void walk_payload(std::uint32_t entry, Sink& sink) const noexcept;
@@ -423,7 +419,7 @@ class Core {
   };
   /// The part then counts as written for the open rows below `written`.
   [[nodiscard]] Result<SlotPart> slot_part(HandleId id,
-                                           PlaneKind kind,
+                                           storage::StatePart state_part,
                                            std::uint32_t layer,
                                            std::uint32_t written,
                                            std::uint32_t rank) noexcept;

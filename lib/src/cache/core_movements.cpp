@@ -6,6 +6,7 @@
 #include "base/sometimes.hpp"
 #include "cache/core.hpp"
 #include "cache/core_errors.hpp"
+#include "storage/kind_names.hpp"
 
 namespace holdfast::internal::cache {
 
@@ -15,8 +16,8 @@ namespace {
 
 /// The seed of the two-plane snapshot: planes that such a snapshot forgets.
 bool snapshot_forgets([[maybe_unused]] PlaneKind kind) noexcept {
-  return HOLDFAST_MUTANT(kTwoPlaneSnapshot) && kind != PlaneKind::kAttentionKv &&
-         kind != PlaneKind::kRecurrent;
+  return HOLDFAST_MUTANT(kTwoPlaneSnapshot) && !storage::is_named(kind, "attention_kv") &&
+         !storage::is_named(kind, "recurrent");
 }
 
 }  // namespace

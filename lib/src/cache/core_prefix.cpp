@@ -8,6 +8,7 @@
 #include "base/sometimes.hpp"
 #include "cache/core.hpp"
 #include "cache/core_errors.hpp"
+#include "storage/kind_names.hpp"
 
 namespace holdfast::internal::cache {
 namespace {
@@ -72,7 +73,7 @@ class PieceCopier final : public planes::PieceSink {
 /// Planes that a broken capture forgets.
 bool capture_forgets([[maybe_unused]] PlaneKind kind) noexcept {
   return HOLDFAST_MUTANT(kCaptureForgetsIndexer) &&
-         (kind == PlaneKind::kPoolKeys || kind == PlaneKind::kTailRing);
+         (storage::is_named(kind, "pool_keys") || storage::is_named(kind, "tail_ring"));
 }
 
 }  // namespace
@@ -306,13 +307,12 @@ Status Core::erase(EntryId entry) noexcept {
   return {};
 }
 
-template <typename DraftLength>
-Core::PlaneLengths Core::plane_lengths(std::uint32_t tokens,
-                                       DraftLength draft_length) const noexcept {
+template <typename OwnLength>
+Core::PlaneLengths Core::plane_lengths(std::uint32_t tokens, OwnLength own_length) const noexcept {
   PlaneLengths lengths{};
   for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
-    bool const is_draft = plan_.classes[index].rule == PlaneRule::kDraft;
-    lengths[index] = is_draft ? std::min(tokens, draft_length(index)) : tokens;
+    bool const lags = plan_.classes[index].traits->lags;
+    lengths[index] = lags ? std::min(tokens, own_length(index)) : tokens;
   }
   return lengths;
 }
@@ -339,18 +339,19 @@ prefix::Form Core::form_of(PrefixScope const& scope,
                     .tokens = tokens,
                     .scope = scope,
                     .plane_count = plan_.class_count};
-  for_each_plane([&](std::uint32_t index, auto const& plane) {
-    planes::EntryShape const shape = plane.entry_shape(lengths[index]);
-    prefix::PlaneForm& known = form.planes[index];
-    known = {.kind = static_cast<std::uint32_t>(plan_.classes[index].kind),
-             .layers = plan_.classes[index].layer_count,
+  for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
+    storage::ClassPlan const& known = plan_.classes[index];
+    storage::EntryShape const shape = known.traits->entry_shape(known, lengths[index]);
+    prefix::PlaneForm& plane = form.planes[index];
+    plane = {.kind = static_cast<std::uint32_t>(known.kind),
+             .layers = known.layer_count,
              .rows = shape.rows,
              .bytes = 0};
-    if (__builtin_mul_overflow(shape.row_bytes, shares_of(index), &known.bytes) ||
-        __builtin_mul_overflow(known.bytes, shape.rows, &known.bytes)) {
-      known.bytes = UINT64_MAX;  // more than any bytes can add up to
+    if (__builtin_mul_overflow(shape.row_bytes, known.shares(plan_.ranks), &plane.bytes) ||
+        __builtin_mul_overflow(plane.bytes, shape.rows, &plane.bytes)) {
+      plane.bytes = UINT64_MAX;  // more than any bytes can add up to
     }
-  });
+  }
   return form;
 }
 
@@ -358,7 +359,7 @@ prefix::Form Core::form_of(PrefixScope const& scope,
 template <typename Sink>
 void Core::walk_payload(std::uint32_t entry, Sink& sink) const noexcept {
   for_each_plane([&](std::uint32_t index, auto const& plane) {
-    std::uint32_t const shares = shares_of(index);
+    std::uint32_t const shares = plan_.classes[index].shares(plan_.ranks);
     for (std::uint32_t layer = 0; layer < plan_.classes[index].layer_count; ++layer) {
       for (std::uint32_t rank = 0; rank < shares; ++rank) {
         sink.select(index, rank, shares == 1 ? plan_.ranks : rank + 1);
@@ -414,12 +415,13 @@ Status Core::check_entry_storage(PlaneLengths const& lengths) const noexcept {
   }
   Status enough;
   for_each_plane([&](std::uint32_t index, auto const& plane) {
-    std::uint32_t const pages = plane.entry_shape(lengths[index]).pages;
+    storage::ClassPlan const& known = plan_.classes[index];
+    std::uint32_t const pages = known.traits->entry_shape(known, lengths[index]).pages;
     if (enough && pages > plane.available()) {
       HOLDFAST_SOMETIMES(kEntryStorageExhausted, true);
       enough = Error{.code = ErrorCode::kExhausted,
                      .text = "not enough free storage for the entry",
-                     .subject = name_of(plan_.classes[index].kind),
+                     .subject = name_of(known.kind),
                      .got = pages,
                      .limit = plane.available()};
     }

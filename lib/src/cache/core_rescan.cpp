@@ -50,7 +50,7 @@ Result<StashView> Core::stash_view(HandleId id,
   std::uint32_t layer_index = 0;
   std::uint32_t plane = 0;
   storage::ClassPlan const* const known =
-      plan_.find(PlaneKind::kRecurrent, layer, &layer_index, &plane);
+      plan_.find_state(storage::StatePart::kRecurrence, layer, &layer_index, &plane);
   if (known == nullptr) {
     return invalid("layer", "has no recurrent state", layer);
   }
@@ -89,7 +89,7 @@ RescanItem Core::rescan_item(ItemKeep const& item,
 
 Status Core::rescan(std::span<ItemKeep const> items, Stream stream) noexcept {
   for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
-    if (plan_.classes[plane].rule != PlaneRule::kSlot) {
+    if (!plan_.classes[plane].traits->is_slot) {
       continue;
     }
     for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {

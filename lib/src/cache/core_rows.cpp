@@ -12,6 +12,7 @@ namespace holdfast::internal::cache {
 using planes::Opening;
 using planes::StateMode;
 using storage::Owner;
+using storage::StatePart;
 
 Status Core::check_rows(SequenceRecord const& record,
                         OpenKind kind,
@@ -37,8 +38,14 @@ planes::Opening Core::opening_of(ItemRequest const& item) const noexcept {
   return {.base = position,
           .rows = item.rows,
           .round = item.kind == OpenKind::kRound,
-          .reached = position + item.rows,
           .mode = item.mode};
+}
+
+planes::Opening Core::opening_of(SequenceRecord const& record) noexcept {
+  return {.base = record.position,
+          .rows = record.rows,
+          .round = record.open == OpenKind::kRound,
+          .mode = record.mode};
 }
 
 /// Everything that can be wrong with a begin, storage apart; names the item.
@@ -88,13 +95,13 @@ Status Core::check_storage(std::span<ItemRequest const> items, bool is_step) con
       }
       need += plane.need(owner_of(items[i].id.index), opening_of(items[i]));
       if (need > plane.available()) {
-        [[maybe_unused]] PlaneRule const rule = plan_.classes[plane_index].rule;
-        HOLDFAST_SOMETIMES(kSlotsExhausted, rule == PlaneRule::kSlot);
-        HOLDFAST_SOMETIMES(kRingPagesExhausted, rule == PlaneRule::kRing);
-        HOLDFAST_SOMETIMES(kPagesExhausted, rule != PlaneRule::kSlot && rule != PlaneRule::kRing);
+        storage::ClassPlan const& known = plan_.classes[plane_index];
+        HOLDFAST_SOMETIMES(kSlotsExhausted, known.page_rows == 0);
+        HOLDFAST_SOMETIMES(kRingPagesExhausted, known.ring_rows != 0);
+        HOLDFAST_SOMETIMES(kPagesExhausted, known.page_rows != 0 && known.ring_rows == 0);
         answer = Error{.code = ErrorCode::kExhausted,
                        .text = "not enough free pages or slots",
-                       .subject = name_of(plan_.classes[plane_index].kind),
+                       .subject = name_of(known.kind),
                        .item = is_step ? static_cast<std::int32_t>(i) : -1,
                        .got = static_cast<std::int64_t>(need),
                        .limit = plane.available()};
@@ -110,8 +117,7 @@ void Core::open_item(ItemRequest const& item) noexcept {
   work_.open_mirror();
   Owner const owner = owner_of(item.id.index);
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
-    plane.copy_on_write(owner, opening, step_of(plane_index));
-    plane.reserve(owner, opening, step_of(plane_index));
+    plane.open(owner, opening, step_of(plane_index));
   });
   record.open = item.kind;
   record.mode = item.mode;
@@ -195,16 +201,9 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
 
 OpenRange Core::open_range(std::uint32_t index, std::uint32_t plane) const noexcept {
   SequenceRecord const& record = sequences_[index];
-  Opening const opening{.base = record.position, .rows = record.rows};
-  return std::visit(
-      [&](auto const& held) {
-        if constexpr (requires { held.open_range(index, opening); }) {
-          return held.open_range(index, opening);
-        } else {
-          return OpenRange{.first = record.position, .count = record.rows};
-        }
-      },
-      planes_[plane]);
+  Opening const opening = opening_of(record);
+  return std::visit([&](auto const& held) { return held.open_range(index, opening); },
+                    planes_[plane]);
 }
 
 Result<OpenRange> Core::range(HandleId id,
@@ -215,19 +214,16 @@ Result<OpenRange> Core::range(HandleId id,
   std::uint32_t layer_index = 0;
   std::uint32_t plane = 0;
   storage::ClassPlan const* const known = plan_.find(kind, layer, &layer_index, &plane);
-  if (known == nullptr || known->page_rows == 0 || known->derived) {
+  if (known == nullptr || !known->takes_rows()) {
     return invalid("plane", "the layer has no rows of this kind to write", layer);
   }
   return open_range(id.index, plane);
 }
 
-/// Rows that an engine's kernel writes into a ring must not lap those whose key is not built yet.
-Status Core::check_ring_view(SequenceRecord const& record,
-                             storage::ClassPlan const& known) noexcept {
-  if (known.rule != PlaneRule::kRing) {
-    return {};
-  }
-  std::uint32_t const most = known.ring_rows - record.position % known.pool;
+/// Whether a view takes all open rows of a sequence.
+Status Core::check_view(SequenceRecord const& record, std::uint32_t plane) const noexcept {
+  std::uint32_t const most = std::visit(
+      [&](auto const& held) { return held.view_limit(record.position); }, planes_[plane]);
   return record.rows <= most ? Status{}
                              : invalid("plane",
                                        "a view on a ring cannot take this many rows; use write()",
@@ -246,10 +242,10 @@ Result<RowsView> Core::rows_view(HandleId id,
   std::uint32_t layer_index = 0;
   std::uint32_t plane = 0;
   storage::ClassPlan const* const known = plan_.find(kind, layer, &layer_index, &plane);
-  if (known == nullptr || known->page_rows == 0 || known->derived) {
+  if (known == nullptr || !known->takes_rows()) {
     return invalid("plane", "the layer has no rows of this kind to write", layer);
   }
-  HOLDFAST_TRY(check_ring_view(sequences_[id.index], *known));
+  HOLDFAST_TRY(check_view(sequences_[id.index], plane));
   std::uint32_t const open = open_range(id.index, plane).count;
   writes_.raise(id.index, plane, layer_index, rank, std::min(written, open));
   writes_.view(id.index, plane, layer_index, rank);
@@ -257,14 +253,14 @@ Result<RowsView> Core::rows_view(HandleId id,
 }
 
 Result<Core::SlotPart> Core::slot_part(HandleId id,
-                                       PlaneKind kind,
+                                       storage::StatePart state_part,
                                        std::uint32_t layer,
                                        std::uint32_t written,
                                        std::uint32_t rank) noexcept {
   HOLDFAST_TRY(check_rank(rank));
   std::uint32_t index = 0;
   std::uint32_t plane = 0;
-  storage::ClassPlan const* const known = plan_.find(kind, layer, &index, &plane);
+  storage::ClassPlan const* const known = plan_.find_state(state_part, layer, &index, &plane);
   if (known == nullptr) {
     return invalid("layer", "has no state of this kind", layer);
   }
@@ -292,7 +288,7 @@ Result<StateView> Core::state_view(HandleId id,
                                    std::uint32_t written,
                                    std::uint32_t rank) noexcept {
   HOLDFAST_TRY(check_open(id, ticket));
-  auto const part = slot_part(id, PlaneKind::kRecurrent, layer, written, rank);
+  auto const part = slot_part(id, StatePart::kRecurrence, layer, written, rank);
   HOLDFAST_TRY(part);
   StateView view = plan_.state_views[part->state];
   view.slots = part->slots;
@@ -309,7 +305,7 @@ Result<HeldView> Core::held_view(HandleId id,
                                  std::uint32_t written,
                                  std::uint32_t rank) noexcept {
   HOLDFAST_TRY(check_open(id, ticket));
-  auto const part = slot_part(id, PlaneKind::kHeld, layer, written, rank);
+  auto const part = slot_part(id, StatePart::kHeld, layer, written, rank);
   HOLDFAST_TRY(part);
   StateInfo const& known = plan_.states[part->state];
   return HeldView{.slots = part->slots,
@@ -354,7 +350,7 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
   }
   for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
-    if (known.derived || known.rule == PlaneRule::kDraft) {
+    if (!known.is_required()) {
       continue;
     }
     if (writes_.of(index, plane).least >= keep) {
@@ -364,8 +360,8 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
       std::uint32_t const layer = i / plan_.ranks;
       std::uint32_t const written = writes_.rows(index, plane, layer, i % plan_.ranks);
       // What a rescan makes without a stash of its own is not written.
-      bool const is_made = sequences_[index].mode == StateMode::kRescan &&
-                           plan_.kind_of(known, layer) == PlaneKind::kHeld;
+      bool const is_made = sequences_[index].mode == StateMode::kRescan && known.traits->is_slot &&
+                           plan_.stash_views[known.first_state + layer].row_bytes == 0;
       if (written < keep && !is_made) {
         return Error{.code = ErrorCode::kIncomplete,
                      .text = "rows are missing",
@@ -381,20 +377,18 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
 
 void Core::close_planes(std::uint32_t index, std::uint32_t keep) noexcept {
   SequenceRecord& record = sequences_[index];
+  Opening const opening = opening_of(record);
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     PlaneWrites const written = writes_.of(index, plane_index);
     // Through a view the engine may have written any open row.
     bool const any_row = written.is_viewed && !HOLDFAST_MUTANT(kViewNotCounted);
     std::uint32_t const reached = any_row ? record.rows : written.most;
-    plane.commit(owner_of(index),
-                 {.base = record.position,
-                  .rows = record.rows,
-                  .round = record.open == OpenKind::kRound,
-                  .reached = record.position + reached,
-                  .mode = record.mode,
-                  .written = written.least},
-                 keep,
-                 step_of(plane_index));
+    plane.close(owner_of(index),
+                {.opening = opening,
+                 .keep = keep,
+                 .reached = record.position + reached,
+                 .written = written.least},
+                step_of(plane_index));
   });
   record.position += keep;
   record.rows = 0;

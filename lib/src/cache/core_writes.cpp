@@ -54,7 +54,7 @@ Status Core::write_rows(HandleId id,
   if (known == nullptr) {
     return invalid("plane", "the layer has no plane of this kind", layer);
   }
-  if (known->page_rows == 0 || known->derived) {
+  if (!known->takes_rows()) {
     return invalid(
         "plane", "has no rows to write: states go through state() and held(), pool keys are built");
   }
@@ -78,7 +78,7 @@ Status Core::write_rows(HandleId id,
   HOLDFAST_TRY(enter(record, stream));
   writes_.raise(id.index, plane, layer_index, rank, rows.first + rows.count);
   Status launched;
-  if (known->rule == PlaneRule::kRing) {
+  if (known->pooled) {
     launched = launch_indexer(id.index, rows, plane, layer_index, rank, stream);
   } else {
     rows.view = make_view(id.index, plane, layer_index, rank);
@@ -126,7 +126,7 @@ Status Core::launch_indexer(std::uint32_t index,
 Status Core::build_viewed_keys(std::uint32_t index, std::uint32_t keep, Stream stream) noexcept {
   for (std::uint32_t plane = 0; keep != 0 && plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
-    bool const is_viewed = known.rule == PlaneRule::kRing && writes_.of(index, plane).is_viewed;
+    bool const is_viewed = known.pooled && writes_.of(index, plane).is_viewed;
     std::uint32_t const layers = is_viewed ? known.layer_count : 0;
     for (std::uint32_t i = 0; i < plan_.ranks * layers; ++i) {
       std::uint32_t const layer = i / plan_.ranks;
@@ -199,10 +199,10 @@ Result<Core::StepLayers> Core::step_layers(PlaneRows const& rows) const noexcept
   StepLayers found{.layers = rows.layers, .source = rows.source};
   storage::ClassPlan const* const known =
       plan_.find(rows.plane, rows.layer, &found.first_layer, &found.plane);
-  if (known == nullptr || known->page_rows == 0 || known->derived) {
+  if (known == nullptr || !known->takes_rows()) {
     return invalid("plane", "the layer has no rows of this kind to write", rows.layer);
   }
-  if (known->rule == PlaneRule::kDraft) {
+  if (known->traits->lags) {
     return invalid("plane", "lags by another number of rows in each sequence");
   }
   if (rows.layers == 0 || rows.layers > known->layer_count - found.first_layer) {
@@ -264,7 +264,7 @@ Status Core::write_step(HandleId step,
     }
     device = &own;
     if (launched) {
-      launched = plan_.classes[layers.plane].rule == PlaneRule::kRing
+      launched = plan_.classes[layers.plane].pooled
                      ? list_indexer(collected, layers, rows, rank, stream)
                      : list_rows(collected, layers, rows, rank, stream);
     }
@@ -425,7 +425,7 @@ Status Core::replay(HandleId step, GraphSignature const& signature, Stream strea
   }
   for (std::uint32_t plane = 0; plane < plan_.class_count; ++plane) {
     storage::ClassPlan const& known = plan_.classes[plane];
-    if (known.page_rows == 0 || known.rule == PlaneRule::kDraft) {
+    if (known.page_rows == 0 || known.traits->lags) {
       continue;
     }
     for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
@@ -434,7 +434,7 @@ Status Core::replay(HandleId step, GraphSignature const& signature, Stream strea
     for (std::uint32_t i = 0; (signature.viewed >> plane & 1U) != 0 && i < steps_[step.index].items;
          ++i) {
       HandleId const id = items_of(step)[i].id;
-      Status const fits = id.index == 0 ? Status{} : check_ring_view(sequences_[id.index], known);
+      Status const fits = id.index == 0 ? Status{} : check_view(sequences_[id.index], plane);
       if (!fits) {
         return of_item(fits.error(), i);
       }
@@ -444,8 +444,8 @@ Status Core::replay(HandleId step, GraphSignature const& signature, Stream strea
   for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
     ItemRequest const& item = items_of(step)[i];
     for (std::uint32_t plane = 0; item.id.index != 0 && plane < plan_.class_count; ++plane) {
-      bool const is_draft = plan_.classes[plane].rule == PlaneRule::kDraft;
-      for (std::uint32_t rank = 0; rank < plan_.ranks && !is_draft; ++rank) {
+      bool const lags = plan_.classes[plane].traits->lags;
+      for (std::uint32_t rank = 0; rank < plan_.ranks && !lags; ++rank) {
         writes_.raise_all(item.id.index, plane, rank);
         if ((signature.viewed >> plane & 1U) != 0) {
           writes_.view_all(item.id.index, plane, rank);

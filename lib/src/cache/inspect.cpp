@@ -26,20 +26,12 @@ bool has_holder(Core const* core, Holder holder) noexcept {
                    core->snapshot_record(holder.index).live;
 }
 
-/// The page table of a plane, when it is an addressed one.
+/// The page table of a plane, when it is made of chunks.
 internal::storage::PagedTable const* table_of(Core const* core, std::uint32_t plane) noexcept {
   if (!has_plane(core, plane)) {
     return nullptr;
   }
-  return std::visit(
-      [](auto const& held) -> internal::storage::PagedTable const* {
-        if constexpr (requires { held.table(); }) {
-          return &held.table();
-        } else {
-          return nullptr;
-        }
-      },
-      core->plane(plane));
+  return std::visit([](auto const& held) { return held.chunk_table(); }, core->plane(plane));
 }
 
 Error no_such(char const* what) noexcept {
@@ -56,8 +48,25 @@ PlaneInfo Inspection::plane(std::uint32_t plane) const noexcept {
   if (!has_plane(core_, plane)) {
     return {};
   }
-  return std::visit([&](auto const& held) { return held.describe(core_->plan()); },
-                    core_->plane(plane));
+  internal::storage::Plan const& plan = core_->plan();
+  internal::storage::ClassPlan const& known = plan.classes[plane];
+  return {.kind = known.kind,
+          .name = name_of(known.kind),
+          .layers = plan.layers_of(known),
+          .unit_tokens = known.unit_tokens,
+          .row_elements = known.row_elements,
+          .parts = known.parts,
+          .row_bytes = known.row_bytes,
+          .format = known.format,
+          .page_rows = known.page_rows,
+          .ring_rows = known.ring_rows,
+          .chunk_pages = table_of(core_, plane) != nullptr ? plan.chunk_pages : 0,
+          .entries = known.entries,
+          .page_bytes = known.page_bytes,
+          .pages = known.pages,
+          .base = base(plane, 0),
+          .stage = known.stage,
+          .split = known.split};
 }
 
 std::span<StateInfo const> Inspection::states() const noexcept {
@@ -213,15 +222,10 @@ std::uint64_t Inspection::storage_changes(std::uint32_t plane) const noexcept {
   if (!has_plane(core_, plane)) {
     return 0;
   }
-  return std::visit(
-      [](auto const& held) {
-        std::uint64_t changes = held.arena().changes();
-        if constexpr (requires { held.table(); }) {
-          changes += held.table().chunks().changes();
-        }
-        return changes;
-      },
-      core_->plane(plane));
+  std::uint64_t const changes =
+      std::visit([](auto const& held) { return held.arena().changes(); }, core_->plane(plane));
+  auto const* const table = table_of(core_, plane);
+  return changes + (table == nullptr ? 0 : table->chunks().changes());
 }
 
 std::span<std::uint32_t const> Inspection::open_pages(std::uint32_t sequence,
@@ -378,7 +382,7 @@ Status Inspection::read_state(Holder holder,
   }
   for (std::uint32_t index = 0; index < plane_count(); ++index) {
     auto const& known = core_->plan().classes[index];
-    if (known.rule != PlaneRule::kSlot) {
+    if (!known.traits->is_slot) {
       continue;
     }
     std::uint32_t const slot = state(holder, index).slot;

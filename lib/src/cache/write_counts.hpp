@@ -31,8 +31,8 @@ class WriteCounts {
       storage::ClassPlan const& known = plan.classes[plane];
       shapes_[plane] = {.first_cell = known.first_layer,
                         .layers = known.layer_count,
-                        .is_draft = known.rule == PlaneRule::kDraft,
-                        .is_written = known.rule != PlaneRule::kDraft && !known.derived};
+                        .lags = known.traits->lags,
+                        .is_required = known.is_required()};
       cells_of_rank_ += known.layer_count;
     }
     std::uint64_t const ranks = std::uint64_t{plan.sequence_limit} * plan.ranks;
@@ -51,7 +51,7 @@ class WriteCounts {
   /// Whether `rows` rows are written of every plane that an engine must write.
   [[nodiscard]] bool has_all(std::uint32_t sequence, std::uint32_t rows) const noexcept {
     for (std::uint32_t plane = 0; rows != 0 && plane < shape_count_; ++plane) {
-      if (shapes_[plane].is_written && of(sequence, plane).least < rows) {
+      if (shapes_[plane].is_required && of(sequence, plane).least < rows) {
         return false;
       }
     }
@@ -121,8 +121,8 @@ class WriteCounts {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       Plane const& own = planes_[at(sequence, plane, rank)];
       all.is_viewed = all.is_viewed || own.is_viewed;
-      // A draft plane has more open rows than the handle: which of them are written is looked up.
-      bool const is_complete = own.complete == shape.layers && !shape.is_draft;
+      // Of a plane with more open rows than the handle, those that are written are looked up.
+      bool const is_complete = own.complete == shape.layers && !shape.lags;
       if (is_complete || !own.has_cells) {
         std::uint32_t const rows = is_complete ? own.open : own.all;
         all.least = std::min(all.least, rows);
@@ -142,8 +142,8 @@ class WriteCounts {
   struct Shape {
     std::uint32_t first_cell;  // of those of a rank
     std::uint32_t layers;
-    bool is_draft;
-    bool is_written;  // by an engine, before a handle can keep rows
+    bool lags;         // it has more open rows than the handle
+    bool is_required;  // an engine writes it before a handle can keep rows
   };
   /// All layers of one plane of one rank.
   struct Plane {

@@ -9,6 +9,17 @@
 
 namespace holdfast::internal::planes {
 
+Status DraftPlane::check(RowsDescription const& rows, LayerRules const& rules) noexcept {
+  if (rows.unit_tokens != 1) {
+    return rules.refuse(
+        name_of(rows.kind), "has rows of several tokens, which cannot lag", rows.unit_tokens, 1);
+  }
+  if (rows.derived || rows.pooled) {
+    return rules.refuse(name_of(rows.kind), "has to do with pool keys, which cannot lag");
+  }
+  return PagedPlane::check(rows, rules);
+}
+
 bool DraftPlane::create(Plan const& plan, std::uint32_t plane, PlaneMemory const& memory) noexcept {
   lag_ = plan.draft_lag();
   return PagedPlane::create(plan, plane, memory);
@@ -26,28 +37,22 @@ std::uint32_t DraftPlane::need(Owner owner, Opening const& opening) const noexce
   return table().pages_needed(owner, open.first, open.first + open.count);
 }
 
-void DraftPlane::copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept {
+void DraftPlane::open(Owner owner, Opening const& opening, StepWork& step) noexcept {
   OpenRange const open = open_range(owner.index, opening);
   own_table().copy_on_write(owner, open.first, open.first + open.count, step);
-}
-
-void DraftPlane::reserve(Owner owner, Opening const& opening, StepWork& step) noexcept {
-  OpenRange const open = open_range(owner.index, opening);
   own_table().extend(owner, open.first + open.count, step);
 }
 
-void DraftPlane::commit(Owner owner,
-                        Opening const& opening,
-                        std::uint32_t keep,
-                        StepWork& /*step*/) noexcept {
+void DraftPlane::close(Owner owner, Closing const& closing, StepWork& /*step*/) noexcept {
+  std::uint32_t const base = closing.opening.base;
   std::uint32_t watermark = length(owner.index);
-  if (keep != 0) {
-    std::uint32_t const right =
-        HOLDFAST_MUTANT(kDraftSkippedTrusted) ? opening.base + keep : watermark + opening.written;
+  if (closing.keep != 0) {
     std::uint32_t const committed =
-        HOLDFAST_MUTANT(kDraftRejectedKept) ? opening.base + opening.rows : opening.base + keep;
+        base + (HOLDFAST_MUTANT(kDraftRejectedKept) ? closing.opening.rows : closing.keep);
+    std::uint32_t const right =
+        HOLDFAST_MUTANT(kDraftSkippedTrusted) ? base + closing.keep : watermark + closing.written;
     watermark = std::max(watermark, std::min(right, committed));
-    HOLDFAST_SOMETIMES(kDraftLeftBehind, watermark < opening.base + keep);
+    HOLDFAST_SOMETIMES(kDraftLeftBehind, watermark < base + closing.keep);
     HOLDFAST_SOMETIMES(kDraftRowsRejected, right > committed);
   }
   set_length(owner.index, watermark);

@@ -12,7 +12,9 @@ namespace holdfast::internal::planes {
 /// Rows in pages, as many as the draft has written in a row.
 class DraftPlane : public PagedPlane {
  public:
-  static constexpr PlaneRule kRule = PlaneRule::kDraft;
+  [[nodiscard]] static constexpr bool lags() noexcept { return true; }
+  [[nodiscard]] static Status check(RowsDescription const& rows, LayerRules const& rules) noexcept;
+  using PagedPlane::check;
 
   [[nodiscard]] bool create(Plan const& plan,
                             std::uint32_t plane,
@@ -21,10 +23,9 @@ class DraftPlane : public PagedPlane {
   /// as it opens, so that a begin costs no more for a draft that was never run.
   [[nodiscard]] OpenRange open_range(std::uint32_t sequence, Opening const& opening) const noexcept;
   [[nodiscard]] std::uint32_t need(Owner owner, Opening const& opening) const noexcept;
-  void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
-  void reserve(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  void open(Owner owner, Opening const& opening, StepWork& step) noexcept;
   /// The watermark rises to what was written and is committed. Nothing kept, nothing raised.
-  void commit(Owner owner, Opening const& opening, std::uint32_t keep, StepWork& step) noexcept;
+  void close(Owner owner, Closing const& closing, StepWork& step) noexcept;
   void truncate(Owner owner, std::uint32_t length, StepWork& step) noexcept;
   void load(std::uint32_t snapshot, Owner owner, LoadKind kind, StepWork& step) noexcept;
   void restore(std::uint32_t entry, Owner owner, std::uint32_t length, StepWork& step) noexcept;

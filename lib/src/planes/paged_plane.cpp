@@ -5,8 +5,38 @@
 #include <algorithm>
 
 #include "base/mutants.hpp"
+#include "storage/kind_names.hpp"
 
 namespace holdfast::internal::planes {
+
+using storage::is_named;
+
+Status PagedPlane::check(RowsDescription const& rows, LayerRules const& rules) noexcept {
+  return rows.ring_rows == 0 ? Status{}
+                             : rules.refuse(name_of(rows.kind),
+                                            "has ring_rows, though its rule keeps every row",
+                                            rows.ring_rows);
+}
+
+Status PagedPlane::check(StateDescription const& state, LayerRules const& rules) noexcept {
+  return rules.refuse(name_of(state.kind), "is a state, though its rule keeps rows");
+}
+
+ClassSize PagedPlane::size(ClassPlan const& known, Capacity const& capacity) noexcept {
+  std::uint64_t const holders =
+      std::uint64_t{capacity.sequences} + capacity.snapshots + capacity.entries;
+  // Fewer tokens than a row stands for make no row, but a table has an entry.
+  std::uint32_t const entries = std::max(
+      1U, base::ceil_div(capacity.tokens / known.unit_tokens, base::Divisor{known.page_rows}));
+  return {.entries = entries, .pages = capacity.pages != 0 ? capacity.pages : holders * entries};
+}
+
+EntryShape PagedPlane::entry_shape(ClassPlan const& known, std::uint32_t length) noexcept {
+  std::uint32_t const rows = length / known.unit_tokens;
+  return {.rows = rows,
+          .row_bytes = known.layer_row_bytes() * known.layer_count,
+          .pages = base::ceil_div(rows, base::Divisor{known.page_rows})};
+}
 
 bool PagedPlane::create(Plan const& plan, std::uint32_t plane, PlaneMemory const& memory) noexcept {
   plane_ = plane;
@@ -15,29 +45,8 @@ bool PagedPlane::create(Plan const& plan, std::uint32_t plane, PlaneMemory const
   strip_bytes_ = plan.classes[plane].strip_bytes;
   row_bytes_ = plan.classes[plane].row_bytes;
   parts_ = plan.classes[plane].parts;
-  layer_count_ = plan.classes[plane].layer_count;
   return lengths_.create(plan.sequence_limit) &&
          table_.create(plan, plane, memory.pages, memory.device_table);
-}
-
-PlaneInfo PagedPlane::describe(Plan const& plan) const noexcept {
-  storage::ClassPlan const& known = plan.classes[plane_];
-  return {.kind = known.kind,
-          .name = name_of(known.kind),
-          .layers = plan.layers_of(known),
-          .unit_tokens = known.unit_tokens,
-          .row_elements = known.row_elements,
-          .parts = known.parts,
-          .row_bytes = known.row_bytes,
-          .format = known.format,
-          .page_rows = known.page_rows,
-          .chunk_pages = plan.chunk_pages,
-          .entries = known.entries,
-          .page_bytes = known.page_bytes,
-          .pages = known.pages,
-          .base = table_.pages().base(),
-          .stage = known.stage,
-          .split = known.split};
 }
 
 PlaneState PagedPlane::state(Holder holder) const noexcept {
@@ -56,13 +65,10 @@ std::uint32_t PagedPlane::need(Owner owner, Opening const& opening) const noexce
   return table_.pages_needed(owner, units(opening.base), units(opening.base + opening.rows));
 }
 
-void PagedPlane::copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept {
-  table_.copy_on_write(owner, units(opening.base), units(opening.base + opening.rows), step);
-}
-
-void PagedPlane::reserve(Owner owner, Opening const& opening, StepWork& step) noexcept {
+void PagedPlane::open(Owner owner, Opening const& opening, StepWork& step) noexcept {
   std::uint32_t const tokens = opening.base + opening.rows;
-  if (kind_ == PlaneKind::kPoolKeys && HOLDFAST_MUTANT(kKeysCountTokens)) {
+  table_.copy_on_write(owner, units(opening.base), units(tokens), step);
+  if (HOLDFAST_MUTANT(kKeysCountTokens) && is_named(kind_, "pool_keys")) {
     table_.extend(owner, std::min(tokens, table_.entries() * table_.page_rows()), step);
     return;
   }
@@ -70,28 +76,24 @@ void PagedPlane::reserve(Owner owner, Opening const& opening, StepWork& step) no
 }
 
 void PagedPlane::set_length(std::uint32_t sequence, std::uint32_t tokens) noexcept {
-  if (kind_ == PlaneKind::kPoolKeys) {
-    if (HOLDFAST_MUTANT(kReadyRoundedUp)) {
-      lengths_[sequence] = units(tokens + unit_tokens_ - 1);
-      return;
-    }
-    if (HOLDFAST_MUTANT(kReadyNotClamped)) {
-      lengths_[sequence] = std::max(lengths_[sequence], units(tokens));
-      return;
-    }
+  if (HOLDFAST_MUTANT(kReadyRoundedUp) && is_named(kind_, "pool_keys")) {
+    lengths_[sequence] = units(tokens + unit_tokens_ - 1);
+    return;
+  }
+  if (HOLDFAST_MUTANT(kReadyNotClamped) && is_named(kind_, "pool_keys")) {
+    lengths_[sequence] = std::max(lengths_[sequence], units(tokens));
+    return;
   }
   lengths_[sequence] = units(tokens);
 }
 
-void PagedPlane::commit(Owner owner,
-                        Opening const& opening,
-                        std::uint32_t keep,
-                        StepWork& /*step*/) noexcept {
-  set_length(owner.index, opening.base + keep);
-  if (keep == 0 && HOLDFAST_MUTANT(kDropKeepsPages)) {
+void PagedPlane::close(Owner owner, Closing const& closing, StepWork& /*step*/) noexcept {
+  std::uint32_t const tokens = closing.opening.base + closing.keep;
+  set_length(owner.index, tokens);
+  if (closing.keep == 0 && HOLDFAST_MUTANT(kDropKeepsPages)) {
     return;
   }
-  table_.cut(owner, units(opening.base + keep));
+  table_.cut(owner, units(tokens));
 }
 
 Status PagedPlane::can_truncate(std::uint32_t /*sequence*/,
@@ -100,7 +102,7 @@ Status PagedPlane::can_truncate(std::uint32_t /*sequence*/,
 }
 
 void PagedPlane::truncate(Owner owner, std::uint32_t length, StepWork& /*step*/) noexcept {
-  if (kind_ == PlaneKind::kAttentionKv && HOLDFAST_MUTANT(kTruncateSkipsKv)) {
+  if (HOLDFAST_MUTANT(kTruncateSkipsKv) && is_named(kind_, "attention_kv")) {
     return;
   }
   set_length(owner.index, length);
@@ -115,8 +117,8 @@ void PagedPlane::hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept {
 
 void PagedPlane::load(std::uint32_t snapshot, Owner owner, LoadKind kind, StepWork& step) noexcept {
   table_.load(snapshot, owner, kind == LoadKind::kFork, step);
-  if (kind == LoadKind::kRollback && kind_ == PlaneKind::kLatent &&
-      HOLDFAST_MUTANT(kRollbackLeavesLatentLength)) {
+  if (kind == LoadKind::kRollback && HOLDFAST_MUTANT(kRollbackLeavesLatentLength) &&
+      is_named(kind_, "latent")) {
     return;
   }
   set_length(owner.index, table_.snapshot_rows(snapshot) * unit_tokens_);
@@ -152,12 +154,6 @@ void PagedPlane::restore(std::uint32_t entry,
   set_length(owner.index, length);
 }
 
-EntryShape PagedPlane::entry_shape(std::uint32_t length) const noexcept {
-  return {.rows = units(length),
-          .row_bytes = std::uint64_t{row_bytes_} * parts_ * layer_count_,
-          .pages = table_.pages_of(units(length))};
-}
-
 void PagedPlane::serialize(std::uint32_t entry,
                            std::uint32_t layer_index,
                            PieceSink& sink) const noexcept {
@@ -166,7 +162,7 @@ void PagedPlane::serialize(std::uint32_t entry,
   for (std::uint32_t part = 0; part < parts_; ++part) {
     std::uint64_t const strip = (std::uint64_t{layer_index} * parts_ + part) * strip_bytes_;
     for (std::uint32_t first = 0; first < rows; first += table_.page_rows()) {
-      bool const forgets = kind_ == PlaneKind::kPoolKeys && HOLDFAST_MUTANT(kKeysNotSerialized);
+      bool const forgets = HOLDFAST_MUTANT(kKeysNotSerialized) && is_named(kind_, "pool_keys");
       std::uint32_t const page = forgets ? 0 : table_.page_at(holder, first / table_.page_rows());
       sink.piece(arena().address(page) + strip,
                  std::uint64_t{row_bytes_} * std::min(table_.page_rows(), rows - first));

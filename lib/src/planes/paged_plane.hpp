@@ -10,21 +10,34 @@ namespace holdfast::internal::planes {
 /// Rows in pages, shared by reference, copied on write.
 class PagedPlane {
  public:
-  static constexpr PlaneRule kRule = PlaneRule::kPaged;
+  [[nodiscard]] static constexpr bool is_slot() noexcept { return false; }
+  [[nodiscard]] static constexpr bool lags() noexcept { return false; }
+  [[nodiscard]] static Status check(RowsDescription const& rows, LayerRules const& rules) noexcept;
+  [[nodiscard]] static Status check(StateDescription const& state,
+                                    LayerRules const& rules) noexcept;
+  [[nodiscard]] static ClassSize size(ClassPlan const& known, Capacity const& capacity) noexcept;
+  [[nodiscard]] static EntryShape entry_shape(ClassPlan const& known,
+                                              std::uint32_t length) noexcept;
 
   [[nodiscard]] bool create(Plan const& plan,
                             std::uint32_t plane,
                             PlaneMemory const& memory) noexcept;
-  [[nodiscard]] PlaneInfo describe(Plan const& plan) const noexcept;
   [[nodiscard]] PlaneState state(Holder holder) const noexcept;
   [[nodiscard]] std::uint32_t need_to_start() const noexcept { return 0; }
   void start(Owner owner, StepWork& step) noexcept;
+  [[nodiscard]] OpenRange open_range(std::uint32_t /*sequence*/,
+                                     Opening const& opening) const noexcept {
+    return {opening.base, opening.rows};
+  }
+  [[nodiscard]] std::uint32_t view_limit(std::uint32_t /*base*/) const noexcept {
+    return UINT32_MAX;
+  }
   [[nodiscard]] std::uint32_t need(Owner owner, Opening const& opening) const noexcept;
   [[nodiscard]] std::uint32_t available() const noexcept { return table_.pages().free_count(); }
-  void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
-  void reserve(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  void open(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  void publish(std::uint32_t /*sequence*/, storage::MirrorUpdate& /*record*/) const noexcept {}
   [[nodiscard]] bool drop_is_exact(std::uint32_t /*sequence*/) const noexcept { return true; }
-  void commit(Owner owner, Opening const& opening, std::uint32_t keep, StepWork& step) noexcept;
+  void close(Owner owner, Closing const& closing, StepWork& step) noexcept;
   [[nodiscard]] Status can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept;
   void truncate(Owner owner, std::uint32_t length, StepWork& step) noexcept;
   void hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept;
@@ -36,13 +49,12 @@ class PagedPlane {
   /// last, unfinished one, whose raw rows are held.
   [[nodiscard]] Status can_restore(std::uint32_t entry, std::uint32_t length) const noexcept;
   void restore(std::uint32_t entry, Owner owner, std::uint32_t length, StepWork& step) noexcept;
-  [[nodiscard]] EntryShape entry_shape(std::uint32_t length) const noexcept;
   void serialize(std::uint32_t entry, std::uint32_t layer_index, PieceSink& sink) const noexcept;
   void deserialize(std::uint32_t entry, std::uint32_t length) noexcept;
   [[nodiscard]] bool audit() const noexcept;
 
-  [[nodiscard]] storage::PagedTable const& table() const noexcept { return table_; }
   [[nodiscard]] storage::PageArena const& arena() const noexcept { return table_.pages(); }
+  [[nodiscard]] storage::PagedTable const* chunk_table() const noexcept { return &table_; }
   [[nodiscard]] std::uint32_t* device_table(std::uint32_t sequence) const noexcept {
     return table_.device_table(sequence);
   }
@@ -55,6 +67,7 @@ class PagedPlane {
   }
 
  protected:
+  [[nodiscard]] storage::PagedTable const& table() const noexcept { return table_; }
   [[nodiscard]] std::uint32_t length(std::uint32_t sequence) const noexcept {
     return lengths_[sequence];
   }
@@ -71,10 +84,9 @@ class PagedPlane {
   std::uint64_t strip_bytes_ = 0;
   std::uint32_t row_bytes_ = 0;  // of one part
   std::uint32_t parts_ = 1;
-  std::uint32_t layer_count_ = 0;
   std::uint32_t plane_ = 0;
   base::Divisor unit_tokens_{1};
-  PlaneKind kind_ = PlaneKind::kAttentionKv;
+  PlaneKind kind_{};
 };
 
 }  // namespace holdfast::internal::planes

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of planes: one class for each rule of storage. A plane kind names its rule in its spec
-// (holdfast/planes/), so that most kinds need no class of their own.
+// (holdfast/planes/), so that most kinds need no class of their own. Nothing else in the library
+// names a rule.
 #pragma once
 
 #include <variant>
@@ -10,6 +11,13 @@
 #include "planes/recurrent_plane.hpp"
 #include "planes/tail_ring_plane.hpp"
 
+// X(rule, class): one line a rule, in the order of PlaneRule.
+#define HOLDFAST_PLANE_RULES(X) \
+  X(kPaged, PagedPlane)         \
+  X(kRing, TailRingPlane)       \
+  X(kSlot, RecurrentPlane)      \
+  X(kDraft, DraftPlane)
+
 namespace holdfast::internal::planes {
 
 /// A list of types.
@@ -18,9 +26,12 @@ struct TypeList {
   static constexpr std::uint32_t kCount = sizeof...(P);
   using Any = std::variant<P...>;
 };
+template <typename First, typename... Rest>
+using ListOfRest = TypeList<Rest...>;
 
-/// In the order of PlaneRule.
-using AllPlanes = TypeList<PagedPlane, TailRingPlane, RecurrentPlane, DraftPlane>;
+#define HOLDFAST_PLANE_CLASS(rule, plane) , plane
+using AllPlanes = ListOfRest<void HOLDFAST_PLANE_RULES(HOLDFAST_PLANE_CLASS)>;
+#undef HOLDFAST_PLANE_CLASS
 
 template <typename... P>
 constexpr bool all_are_planes(TypeList<P...> /*list*/) noexcept {
@@ -28,19 +39,28 @@ constexpr bool all_are_planes(TypeList<P...> /*list*/) noexcept {
 }
 static_assert(all_are_planes(AllPlanes{}));
 
+/// Their answers, by rule.
+#define HOLDFAST_PLANE_TRAITS(rule, plane) &kTraitsOf<plane>,
+inline constexpr storage::RuleTraits const* kTraits[] = {
+    HOLDFAST_PLANE_RULES(HOLDFAST_PLANE_TRAITS)};
+#undef HOLDFAST_PLANE_TRAITS
+#define HOLDFAST_PLANE_PLACE(rule, plane) \
+  static_assert(kTraits[static_cast<std::size_t>(PlaneRule::rule)] == &kTraitsOf<plane>);
+HOLDFAST_PLANE_RULES(HOLDFAST_PLANE_PLACE)
+#undef HOLDFAST_PLANE_PLACE
+
 /// Storage for a plane of any rule.
 using AnyPlane = AllPlanes::Any;
 
 /// Makes `any` a plane of `rule`.
-template <std::uint32_t I = 0>
-void emplace_plane(AnyPlane& any, PlaneRule rule) noexcept {
-  if constexpr (I < AllPlanes::kCount) {
-    static_assert(std::variant_alternative_t<I, AnyPlane>::kRule == static_cast<PlaneRule>(I));
-    if (rule == static_cast<PlaneRule>(I)) {
-      any.emplace<I>();
-    } else {
-      emplace_plane<I + 1>(any, rule);
-    }
+inline void emplace_plane(AnyPlane& any, PlaneRule rule) noexcept {
+  switch (rule) {
+#define HOLDFAST_PLANE_EMPLACE(rule, plane) \
+  case PlaneRule::rule:                     \
+    any.emplace<plane>();                   \
+    break;
+    HOLDFAST_PLANE_RULES(HOLDFAST_PLANE_EMPLACE)
+#undef HOLDFAST_PLANE_EMPLACE
   }
 }
 

@@ -9,6 +9,27 @@
 
 namespace holdfast::internal::planes {
 
+Status RecurrentPlane::check(RowsDescription const& rows, LayerRules const& rules) noexcept {
+  return rules.refuse(name_of(rows.kind), "has rows, though its rule keeps states");
+}
+
+Status RecurrentPlane::check(StateDescription const& /*state*/,
+                             LayerRules const& /*rules*/) noexcept {
+  return {};
+}
+
+ClassSize RecurrentPlane::size(ClassPlan const& /*known*/, Capacity const& capacity) noexcept {
+  std::uint64_t const holders =
+      std::uint64_t{capacity.sequences} + capacity.snapshots + capacity.entries;
+  std::uint64_t const columns =
+      std::uint64_t{capacity.sequences} * std::max(1U, capacity.largest_round);
+  return {.pages = capacity.slots != 0 ? capacity.slots : holders + columns};
+}
+
+EntryShape RecurrentPlane::entry_shape(ClassPlan const& known, std::uint32_t /*length*/) noexcept {
+  return {.rows = 1, .row_bytes = known.page_bytes, .pages = 1};
+}
+
 bool RecurrentPlane::create(Plan const& plan,
                             std::uint32_t plane,
                             PlaneMemory const& memory) noexcept {
@@ -19,19 +40,6 @@ bool RecurrentPlane::create(Plan const& plan,
   return slots_.create(memory.pages, plan.classes[plane].page_bytes, plan.classes[plane].pages) &&
          sequences_.create(plan.sequence_limit) && snapshots_.create(plan.snapshot_limit) &&
          columns_.create(std::uint64_t{plan.sequence_limit} * column_limit_);
-}
-
-PlaneInfo RecurrentPlane::describe(Plan const& plan) const noexcept {
-  storage::ClassPlan const& known = plan.classes[plane_];
-  return {.kind = known.kind,
-          .name = name_of(known.kind),
-          .layers = plan.layers_of(known),
-          .unit_tokens = 1,
-          .page_bytes = known.page_bytes,
-          .pages = known.pages,
-          .base = slots_.base(),
-          .stage = known.stage,
-          .split = known.split};
 }
 
 PlaneState RecurrentPlane::state(Holder holder) const noexcept {
@@ -71,13 +79,7 @@ std::uint32_t RecurrentPlane::need(Owner owner, Opening const& opening) const no
   return 0;
 }
 
-void RecurrentPlane::copy_on_write(Owner /*owner*/,
-                                   Opening const& /*opening*/,
-                                   StepWork& /*step*/) noexcept {}
-
-void RecurrentPlane::reserve_in_place(Owner owner,
-                                      Opening const& opening,
-                                      StepWork& step) noexcept {
+void RecurrentPlane::open_in_place(Owner owner, Opening const& opening, StepWork& step) noexcept {
   State& known = sequences_[owner.index];
   std::uint32_t written = known.slot;
   if (need(owner, opening) != 0 && !(!opening.round && HOLDFAST_MUTANT(kSharedStateInPlace))) {
@@ -101,11 +103,11 @@ void RecurrentPlane::reserve_in_place(Owner owner,
   }
 }
 
-void RecurrentPlane::reserve(Owner owner, Opening const& opening, StepWork& step) noexcept {
+void RecurrentPlane::open(Owner owner, Opening const& opening, StepWork& step) noexcept {
   State& known = sequences_[owner.index];
   HOLDFAST_ASSERT(known.columns == 0);
   if (opening.mode == StateMode::kInPlace) {
-    reserve_in_place(owner, opening, step);
+    open_in_place(owner, opening, step);
     return;
   }
   auto const columns = columns_.span(std::uint64_t{owner.index} * column_limit_, column_limit_);
@@ -121,10 +123,9 @@ void RecurrentPlane::reserve(Owner owner, Opening const& opening, StepWork& step
   }
 }
 
-void RecurrentPlane::commit(Owner owner,
-                            Opening const& opening,
-                            std::uint32_t keep,
-                            StepWork& step) noexcept {
+void RecurrentPlane::close(Owner owner, Closing const& closing, StepWork& step) noexcept {
+  Opening const& opening = closing.opening;
+  std::uint32_t const keep = closing.keep;
   State& known = sequences_[owner.index];
   auto const columns = columns_.span(std::uint64_t{owner.index} * column_limit_, known.columns);
   bool const has_columns = opening.round && opening.mode == StateMode::kFresh;
@@ -254,10 +255,6 @@ void RecurrentPlane::restore(std::uint32_t entry,
                              StepWork& /*step*/) noexcept {
   slots_.retain(snapshots_[entry].slot);
   sequences_[owner.index] = {.length = length, .slot = snapshots_[entry].slot, .columns = 0};
-}
-
-EntryShape RecurrentPlane::entry_shape(std::uint32_t /*length*/) const noexcept {
-  return {.rows = 1, .row_bytes = slots_.page_bytes(), .pages = 1};
 }
 
 void RecurrentPlane::serialize(std::uint32_t entry,

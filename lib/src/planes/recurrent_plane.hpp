@@ -16,31 +16,47 @@ inline constexpr std::uint32_t kSlotRowBytes = 4;
 /// Slots, shared by reference; there is no way to shorten one.
 class RecurrentPlane {
  public:
-  static constexpr PlaneRule kRule = PlaneRule::kSlot;
+  [[nodiscard]] static constexpr bool is_slot() noexcept { return true; }
+  [[nodiscard]] static constexpr bool lags() noexcept { return false; }
+  [[nodiscard]] static Status check(RowsDescription const& rows, LayerRules const& rules) noexcept;
+  [[nodiscard]] static Status check(StateDescription const& state,
+                                    LayerRules const& rules) noexcept;
+  [[nodiscard]] static ClassSize size(ClassPlan const& known, Capacity const& capacity) noexcept;
+  [[nodiscard]] static EntryShape entry_shape(ClassPlan const& known,
+                                              std::uint32_t length) noexcept;
 
   [[nodiscard]] bool create(Plan const& plan,
                             std::uint32_t plane,
                             PlaneMemory const& memory) noexcept;
-  [[nodiscard]] PlaneInfo describe(Plan const& plan) const noexcept;
   [[nodiscard]] PlaneState state(Holder holder) const noexcept;
   /// Slot with the state that the open handle of a sequence reads, or its own.
   [[nodiscard]] std::uint32_t read_slot(std::uint32_t sequence) const noexcept;
   [[nodiscard]] std::uint32_t need_to_start() const noexcept { return 1; }
   /// The new sequence's slot is filled with zeros.
   void start(Owner owner, StepWork& step) noexcept;
+  /// A state column a row; there is no row to write.
+  [[nodiscard]] OpenRange open_range(std::uint32_t /*sequence*/,
+                                     Opening const& opening) const noexcept {
+    return {opening.base, opening.rows};
+  }
+  [[nodiscard]] std::uint32_t view_limit(std::uint32_t /*base*/) const noexcept {
+    return UINT32_MAX;
+  }
   [[nodiscard]] std::uint32_t need(Owner owner, Opening const& opening) const noexcept;
   [[nodiscard]] std::uint32_t available() const noexcept { return slots_.free_count(); }
-  /// Nothing: what in-place rows need of the slot that others may see, reserve copies.
-  void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
   /// One fresh slot for an append, one column a row for a round; in place one copy, or nothing; one
   /// for a round that is rescanned, with the base's side state.
-  void reserve(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  void open(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  /// The slot that kernels read.
+  void publish(std::uint32_t sequence, storage::MirrorUpdate& record) const noexcept {
+    record.read_slot = read_slot(sequence);
+  }
   /// False while an in-place append writes the one slot that the sequence has.
   [[nodiscard]] bool drop_is_exact(std::uint32_t sequence) const noexcept {
     return !sequences_[sequence].direct;
   }
   /// The slot after the last kept row becomes the state.
-  void commit(Owner owner, Opening const& opening, std::uint32_t keep, StepWork& step) noexcept;
+  void close(Owner owner, Closing const& closing, StepWork& step) noexcept;
   [[nodiscard]] Status can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept;
   void truncate(Owner owner, std::uint32_t length, StepWork& step) noexcept;
   void hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept;
@@ -51,12 +67,12 @@ class RecurrentPlane {
   /// At the entry's own position only.
   [[nodiscard]] Status can_restore(std::uint32_t entry, std::uint32_t length) const noexcept;
   void restore(std::uint32_t entry, Owner owner, std::uint32_t length, StepWork& step) noexcept;
-  [[nodiscard]] EntryShape entry_shape(std::uint32_t length) const noexcept;
   void serialize(std::uint32_t entry, std::uint32_t layer_index, PieceSink& sink) const noexcept;
   void deserialize(std::uint32_t entry, std::uint32_t length) noexcept;
   [[nodiscard]] bool audit() const noexcept;
 
   [[nodiscard]] storage::PageArena const& arena() const noexcept { return slots_; }
+  [[nodiscard]] storage::PagedTable const* chunk_table() const noexcept { return nullptr; }
   [[nodiscard]] std::uint32_t* device_table(std::uint32_t /*sequence*/) const noexcept {
     return nullptr;
   }
@@ -76,7 +92,7 @@ class RecurrentPlane {
     bool direct;            // `slot` itself is written; there is no column
   };
 
-  void reserve_in_place(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  void open_in_place(Owner owner, Opening const& opening, StepWork& step) noexcept;
   void release_slot(std::uint32_t slot) noexcept;
   /// Copies part of a slot.
   void copy_part(std::uint32_t destination,

@@ -9,6 +9,58 @@
 
 namespace holdfast::internal::planes {
 
+Status TailRingPlane::check(RowsDescription const& rows, LayerRules const& rules) noexcept {
+  char const* const name = name_of(rows.kind);
+  if (!rows.pooled) {
+    return rules.refuse(name, "is a ring, but no pool keys are made of its rows (pooled)");
+  }
+  if (rows.pool < 2) {
+    return rules.refuse(name, "is a ring, and needs a pool of 2 rows or more", rows.pool, 2);
+  }
+  if (rows.parts != 1 || rows.unit_tokens != 1 || rows.split || rows.format != Format::kF32) {
+    return rules.refuse(name, "is a ring, and needs one f32 part a token that ranks do not split");
+  }
+  if (rows.elements != 2 * std::uint64_t{rows.key_width}) {
+    return rules.refuse(name,
+                        "is a ring, and needs rows of twice key_width: [value | gate]",
+                        static_cast<std::int64_t>(rows.elements),
+                        2 * std::int64_t{rows.key_width});
+  }
+  if (rules.page_rows % rows.pool != 0) {
+    return rules.refuse("page_rows", "is not a multiple of the pool", rules.page_rows, rows.pool);
+  }
+  std::uint64_t const least = std::uint64_t{rows.pool} - 1 + std::max(1U, rules.largest_round);
+  if (rows.ring_rows < least || rows.ring_rows % rules.page_rows != 0) {
+    return rules.refuse(name,
+                        "is a ring, and needs ring_rows that are a multiple of page_rows and at "
+                        "least pool - 1 + the largest round",
+                        rows.ring_rows,
+                        static_cast<std::int64_t>(least));
+  }
+  return {};
+}
+
+Status TailRingPlane::check(StateDescription const& state, LayerRules const& rules) noexcept {
+  return rules.refuse(name_of(state.kind), "is a state, though its rule keeps rows");
+}
+
+ClassSize TailRingPlane::size(ClassPlan const& known, Capacity const& capacity) noexcept {
+  std::uint64_t const kept = std::uint64_t{capacity.snapshots} + capacity.entries;
+  std::uint32_t const entries = known.ring_rows / known.page_rows;
+  // A long handle holds one page more.
+  std::uint64_t const pages = capacity.sequences * (std::uint64_t{entries} + 1) + kept;
+  return {.entries = entries,
+          .pages = capacity.ring_pages != 0 ? capacity.ring_pages : pages,
+          .copies = 2 * std::uint64_t{entries}};  // two runs of each page
+}
+
+EntryShape TailRingPlane::entry_shape(ClassPlan const& known, std::uint32_t length) noexcept {
+  std::uint32_t const rows = length % known.pool;
+  return {.rows = rows,
+          .row_bytes = known.layer_row_bytes() * known.layer_count,
+          .pages = rows != 0 ? 1U : 0U};
+}
+
 bool TailRingPlane::create(Plan const& plan,
                            std::uint32_t plane,
                            PlaneMemory const& memory) noexcept {
@@ -21,31 +73,10 @@ bool TailRingPlane::create(Plan const& plan,
   pool_ = base::Divisor{known.pool};
   strip_bytes_ = known.strip_bytes;
   row_bytes_ = known.row_bytes;
-  layer_count_ = known.layer_count;
   device_table_ = memory.device_table;
   return pages_.create(memory.pages, known.page_bytes, known.pages) &&
          sequences_.create(plan.sequence_limit) && snapshots_.create(plan.snapshot_limit) &&
          tables_.create(std::uint64_t{plan.sequence_limit} * entries_);
-}
-
-PlaneInfo TailRingPlane::describe(Plan const& plan) const noexcept {
-  storage::ClassPlan const& known = plan.classes[plane_];
-  return {.kind = known.kind,
-          .name = name_of(known.kind),
-          .layers = plan.layers_of(known),
-          .unit_tokens = 1,
-          .row_elements = known.row_elements,
-          .parts = known.parts,
-          .row_bytes = known.row_bytes,
-          .format = known.format,
-          .page_rows = known.page_rows,
-          .ring_rows = known.ring_rows,
-          .entries = known.entries,
-          .page_bytes = known.page_bytes,
-          .pages = known.pages,
-          .base = pages_.base(),
-          .stage = known.stage,
-          .split = known.split};
 }
 
 PlaneState TailRingPlane::state(Holder holder) const noexcept {
@@ -170,6 +201,11 @@ void TailRingPlane::copy_resident(Owner owner,
   HOLDFAST_SOMETIMES(kRingTwoRuns, runs == 2);
 }
 
+void TailRingPlane::open(Owner owner, Opening const& opening, StepWork& step) noexcept {
+  copy_on_write(owner, opening, step);
+  take_missing(owner, opening, step);
+}
+
 void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept {
   State& known = sequences_[owner.index];
   auto const pages = table(owner.index);
@@ -199,7 +235,7 @@ void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, StepWork&
   });
 }
 
-void TailRingPlane::reserve(Owner owner, Opening const& opening, StepWork& step) noexcept {
+void TailRingPlane::take_missing(Owner owner, Opening const& opening, StepWork& step) noexcept {
   auto const pages = table(owner.index);
   for_each_touched(opening, [&](std::uint32_t entry) {
     if (pages[entry] == 0) {
@@ -209,10 +245,9 @@ void TailRingPlane::reserve(Owner owner, Opening const& opening, StepWork& step)
   });
 }
 
-void TailRingPlane::commit(Owner owner,
-                           Opening const& opening,
-                           std::uint32_t keep,
-                           StepWork& step) noexcept {
+void TailRingPlane::close(Owner owner, Closing const& closing, StepWork& step) noexcept {
+  Opening const& opening = closing.opening;
+  std::uint32_t const keep = closing.keep;
   State& known = sequences_[owner.index];
   if (known.base_page != 0) {
     if (keep == 0) {
@@ -228,7 +263,7 @@ void TailRingPlane::commit(Owner owner,
     known.base_page = 0;
   }
   // What the handle wrote up to `reached` has overwritten everything a lap below.
-  std::uint32_t lo = opening.reached > ring_rows_ ? opening.reached - ring_rows_ : 0;
+  std::uint32_t lo = closing.reached > ring_rows_ ? closing.reached - ring_rows_ : 0;
   if (HOLDFAST_MUTANT(kRingLoOneLapLow)) {
     lo = lo > ring_rows_ ? lo - ring_rows_ : 0;
   }
@@ -348,12 +383,6 @@ void TailRingPlane::restore(std::uint32_t entry,
     table(owner.index)[slot] = held.page;
     step.patch(device_table(owner.index) + slot, held.page);
   }
-}
-
-EntryShape TailRingPlane::entry_shape(std::uint32_t length) const noexcept {
-  return {.rows = length % pool_,
-          .row_bytes = std::uint64_t{row_bytes_} * layer_count_,
-          .pages = length % pool_ != 0 ? 1U : 0U};
 }
 
 void TailRingPlane::serialize(std::uint32_t entry,

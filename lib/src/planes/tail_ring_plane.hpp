@@ -16,21 +16,36 @@ namespace holdfast::internal::planes {
 /// A window over the last rows.
 class TailRingPlane {
  public:
-  static constexpr PlaneRule kRule = PlaneRule::kRing;
+  [[nodiscard]] static constexpr bool is_slot() noexcept { return false; }
+  [[nodiscard]] static constexpr bool lags() noexcept { return false; }
+  /// Rows that pool keys are made of: a key is built before a later lap takes the place of its rows.
+  [[nodiscard]] static Status check(RowsDescription const& rows, LayerRules const& rules) noexcept;
+  [[nodiscard]] static Status check(StateDescription const& state,
+                                    LayerRules const& rules) noexcept;
+  [[nodiscard]] static ClassSize size(ClassPlan const& known, Capacity const& capacity) noexcept;
+  [[nodiscard]] static EntryShape entry_shape(ClassPlan const& known,
+                                              std::uint32_t length) noexcept;
 
   [[nodiscard]] bool create(Plan const& plan,
                             std::uint32_t plane,
                             PlaneMemory const& memory) noexcept;
-  [[nodiscard]] PlaneInfo describe(Plan const& plan) const noexcept;
   [[nodiscard]] PlaneState state(Holder holder) const noexcept;
   [[nodiscard]] std::uint32_t need_to_start() const noexcept { return 0; }
   void start(Owner owner, StepWork& step) noexcept;
+  [[nodiscard]] OpenRange open_range(std::uint32_t /*sequence*/,
+                                     Opening const& opening) const noexcept {
+    return {opening.base, opening.rows};
+  }
+  /// Rows of a view must not lap those whose key is not built yet.
+  [[nodiscard]] std::uint32_t view_limit(std::uint32_t base) const noexcept {
+    return ring_rows_ - base % pool_;
+  }
   [[nodiscard]] std::uint32_t need(Owner owner, Opening const& opening) const noexcept;
   [[nodiscard]] std::uint32_t available() const noexcept { return pages_.free_count(); }
-  void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
-  void reserve(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  void open(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  void publish(std::uint32_t /*sequence*/, storage::MirrorUpdate& /*record*/) const noexcept {}
   [[nodiscard]] bool drop_is_exact(std::uint32_t /*sequence*/) const noexcept { return true; }
-  void commit(Owner owner, Opening const& opening, std::uint32_t keep, StepWork& step) noexcept;
+  void close(Owner owner, Closing const& closing, StepWork& step) noexcept;
   /// Allowed iff the open pool's rows below `length` are none, or resident.
   [[nodiscard]] Status can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept;
   void truncate(Owner owner, std::uint32_t length, StepWork& step) noexcept;
@@ -43,13 +58,13 @@ class TailRingPlane {
   /// holds.
   [[nodiscard]] Status can_restore(std::uint32_t entry, std::uint32_t length) const noexcept;
   void restore(std::uint32_t entry, Owner owner, std::uint32_t length, StepWork& step) noexcept;
-  [[nodiscard]] EntryShape entry_shape(std::uint32_t length) const noexcept;
   /// The rows of the open pool; they lie in one page.
   void serialize(std::uint32_t entry, std::uint32_t layer_index, PieceSink& sink) const noexcept;
   void deserialize(std::uint32_t entry, std::uint32_t length) noexcept;
   [[nodiscard]] bool audit() const noexcept;
 
   [[nodiscard]] storage::PageArena const& arena() const noexcept { return pages_; }
+  [[nodiscard]] storage::PagedTable const* chunk_table() const noexcept { return nullptr; }
   [[nodiscard]] std::uint32_t* device_table(std::uint32_t sequence) const noexcept {
     return device_table_ + std::uint64_t{sequence} * entries_;
   }
@@ -57,10 +72,6 @@ class TailRingPlane {
   [[nodiscard]] std::span<std::uint32_t const> open_pages(std::uint32_t sequence) const noexcept {
     State const& known = sequences_[sequence];
     return {&known.base_page, known.base_page != 0 ? 1U : 0U};
-  }
-  /// Most rows that a handle from position `base` can write through a view.
-  [[nodiscard]] std::uint32_t view_rows(std::uint32_t base) const noexcept {
-    return ring_rows_ - base % pool_;
   }
 
  private:
@@ -93,6 +104,8 @@ class TailRingPlane {
                                std::uint32_t entry) const noexcept;
   template <typename Visit>
   void for_each_touched(Opening const& opening, Visit visit) const noexcept;
+  void copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept;
+  void take_missing(Owner owner, Opening const& opening, StepWork& step) noexcept;
   void give_up(Owner owner, std::uint32_t page) noexcept;
   void copy_resident(Owner owner,
                      std::uint32_t entry,
@@ -107,7 +120,6 @@ class TailRingPlane {
   std::uint32_t* device_table_ = nullptr;
   std::uint64_t strip_bytes_ = 0;
   std::uint32_t row_bytes_ = 0;
-  std::uint32_t layer_count_ = 0;
   char const* name_ = "";  // of the plane kind, for messages
   std::uint32_t plane_ = 0;
   std::uint32_t entries_ = 0;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "storage/rule.hpp"
+
 namespace holdfast::internal::storage {
 namespace {
 
@@ -41,7 +43,7 @@ Status check_spec(Spec const& spec, LayerRules const& rules) noexcept {
 /// Whether its planes have every row of a sequence: those of drafts may lag behind for ever.
 template <typename Spec>
 bool has_all_rows(Spec const& /*spec*/) noexcept {
-  return Spec::kPlanes[0].rule != PlaneRule::kDraft;
+  return !traits_of(Spec::kPlanes[0].rule).lags;
 }
 
 Status check_layers(Layout const& layout, LayerRules rules) noexcept {
@@ -154,7 +156,7 @@ char const* name_of(PlaneKind kind) noexcept {
 
 PlaneRule rule_of(PlaneKind kind) noexcept {
   PlaneTrait const* const trait = trait_of(kind);
-  return trait == nullptr ? PlaneRule::kPaged : trait->rule;
+  return trait == nullptr ? PlaneRule{} : trait->rule;
 }
 
 char const* name_of(Format format) noexcept {

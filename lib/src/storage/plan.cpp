@@ -51,6 +51,7 @@ class Planner {
 
   Status run() noexcept {
     HOLDFAST_TRY(collect());
+    HOLDFAST_TRY(check_pools());
     for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
       HOLDFAST_TRY(size(plan_.classes[index]));
     }
@@ -69,6 +70,7 @@ class Planner {
     plan_.layer_count = layer_count;
     if (!plan_.entries.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
         !plan_.layer_ids.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
+        !plan_.state_entries.create(std::uint64_t{layer_count} * kStatePartCount) ||
         !plan_.states.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
         !plan_.state_views.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
         !plan_.stash_views.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
@@ -117,13 +119,44 @@ class Planner {
     return answer;
   }
 
+  /// Whether rows are what every rule takes for granted.
+  static Status check_rows(RowsDescription const& rows, LayerRules const& rules) noexcept {
+    char const* const name = name_of(rows.kind);
+    std::uint32_t const shares = rows.split ? rules.ranks : 1;
+    if (rows.elements / shares > kLargestSize) {
+      return rules.refuse(name,
+                          "has a row of more elements than any size may be",
+                          static_cast<std::int64_t>(rows.elements / shares),
+                          kLargestSize);
+    }
+    std::uint64_t const pieces = std::uint64_t{rows.parts} * shares;
+    if (pieces == 0 || rows.elements == 0 || rows.elements % pieces != 0) {
+      return rules.refuse(name,
+                          "has rows whose elements do not divide over parts and ranks",
+                          static_cast<std::int64_t>(rows.elements),
+                          static_cast<std::int64_t>(pieces));
+    }
+    if (rows.unit_tokens == 0 || (rows.derived && rows.unit_tokens != rows.pool)) {
+      return rules.refuse(
+          name, "has rows of another number of tokens than its pool", rows.unit_tokens, rows.pool);
+    }
+    if (rows.derived && (pieces != 1 || rows.format != Format::kF32)) {
+      return rules.refuse(name, "has keys that are not one f32 part, the same on every rank");
+    }
+    return {};
+  }
+
   Status add(RowsDescription rows) noexcept {
+    LayerRules const rules = rules_of(layer_);
+    HOLDFAST_TRY(check_rows(rows, rules));
+    HOLDFAST_TRY(traits_of(rule_of(rows.kind)).check_rows(rows, rules));
     if (rows.split) {
       rows.elements /= layout_.ranks;
     }
     return join(rows);
   }
   Status add(StateDescription const& known) noexcept {
+    HOLDFAST_TRY(traits_of(rule_of(known.kind)).check_state(known, rules_of(layer_)));
     HOLDFAST_TRY(join({.kind = known.kind}));
     CheckedProduct product;
     std::uint64_t const channels = known.channels / layout_.ranks;
@@ -156,7 +189,9 @@ class Planner {
     stash.layer_offset = slots.stash_row_bytes;
     stash.row_bytes = known.stash_row_bytes;
     slots.stash_row_bytes += known.stash_row_bytes;
-    bool const stashes = known.kind == PlaneKind::kRecurrent;
+    bool const stashes = conv + ssm != 0;
+    HOLDFAST_TRY(enter_state(known.kind, StatePart::kRecurrence, stashes));
+    HOLDFAST_TRY(enter_state(known.kind, StatePart::kHeld, known.held != 0));
     plan_.stash_count += stashes && known.stash_row_bytes != 0 ? 1 : 0;
     recurrent_count_ += stashes ? 1 : 0;
     if (plan_.stash_count != 0 && plan_.stash_count != recurrent_count_) {
@@ -166,6 +201,56 @@ class Planner {
     return {};
   }
 
+  /// Notes which kind of the layer has a part of the state, when `has` it.
+  Status enter_state(PlaneKind kind, StatePart part, bool has) noexcept {
+    LayerEntry& entry = plan_.state_entries[std::uint64_t{layer_} * kStatePartCount +
+                                            static_cast<std::uint32_t>(part)];
+    if (has && entry.class_plus_one != 0) {
+      return refuse(layer_, name_of(kind), "is a second state of its layer");
+    }
+    entry = has ? entry_of(kind) : entry;
+    return {};
+  }
+
+  /// Pool keys have the rows that they are made of in their layer, and the other way round: one of each.
+  Status check_pools() noexcept {
+    for (layer_ = 0; layer_ < plan_.layer_count; ++layer_) {
+      ClassPlan const* keys = nullptr;
+      ClassPlan const* rows = nullptr;
+      for (std::uint32_t kind = 0; kind < kPlaneKindCount; ++kind) {
+        LayerEntry const& entry = entry_of(static_cast<PlaneKind>(kind));
+        if (entry.class_plus_one == 0) {
+          continue;
+        }
+        ClassPlan const& known = plan_.classes[entry.class_plus_one - 1U];
+        ClassPlan const*& seen = known.derived ? keys : rows;
+        if ((known.derived || known.pooled) && seen != nullptr) {
+          return refuse(layer_, name_of(known.kind), "is a second one of its layer with a pool");
+        }
+        seen = known.derived || known.pooled ? &known : seen;
+      }
+      if ((keys == nullptr) != (rows == nullptr)) {
+        return refuse(layer_,
+                      name_of((keys == nullptr ? rows : keys)->kind),
+                      keys == nullptr ? "is pooled, but its layer has no pool keys"
+                                      : "is derived, but its layer has no pooled rows");
+      }
+      if (keys != nullptr && (keys->pool != rows->pool || keys->key_width != rows->key_width ||
+                              keys->row_elements != keys->key_width)) {
+        return refuse(layer_, name_of(keys->kind), "has another pool or width than its rows say");
+      }
+    }
+    return {};
+  }
+
+  /// What the specs of a layer are checked against.
+  [[nodiscard]] LayerRules rules_of(std::uint32_t layer) const noexcept {
+    return {.layer = static_cast<std::int32_t>(layer),
+            .ranks = layout_.ranks,
+            .page_rows = layout_.page_rows,
+            .largest_round = layout_.capacity.largest_round};
+  }
+
   /// Entry of a kind in the layer that is being added.
   LayerEntry& entry_of(PlaneKind kind) noexcept {
     return plan_
@@ -173,13 +258,10 @@ class Planner {
   }
 
   Status join(RowsDescription const& rows) noexcept {
-    if (rows.elements > kLargestSize) {
-      return refuse(layer_,
-                    name_of(rows.kind),
-                    "has a row of more elements than any size may be",
-                    static_cast<std::int64_t>(rows.elements),
-                    kLargestSize);
+    if (entry_of(rows.kind).class_plus_one != 0) {
+      return refuse(layer_, name_of(rows.kind), "is a plane that its layer has twice");
     }
+    RuleTraits const& traits = traits_of(rule_of(rows.kind));
     std::uint32_t const stage = layout_.layers[layer_].stage;
     std::uint32_t index = 0;
     for (; index < plan_.class_count; ++index) {
@@ -188,8 +270,7 @@ class Planner {
                               known.pool == rows.pool && shapes_[index] == rows.shape &&
                               (known.format == rows.format || HOLDFAST_MUTANT(kFormatsShareClass));
       // One slot holds the states of all kinds.
-      bool const both_slots =
-          known.rule == PlaneRule::kSlot && rule_of(rows.kind) == PlaneRule::kSlot;
+      bool const both_slots = known.traits->is_slot && traits.is_slot;
       if ((same_shape || both_slots) && known.stage == stage) {
         break;
       }
@@ -207,7 +288,9 @@ class Planner {
       fresh = {};
       fresh.kind = rows.kind;
       fresh.rule = rule_of(rows.kind);
+      fresh.traits = &traits;
       fresh.derived = rows.derived;
+      fresh.pooled = rows.pooled;
       fresh.split = rows.split;
       fresh.stage = stage;
       fresh.first_state = plan_.state_count;
@@ -227,33 +310,18 @@ class Planner {
     return {};
   }
 
-  /// Sizes of one class. Worst case: every sequence full, every snapshot and every prefix entry
-  /// holding pages of its own.
+  /// Sizes of one class.
   Status size(ClassPlan& known) noexcept {
     Capacity const& capacity = layout_.capacity;
     CheckedProduct product;
-    std::uint64_t const kept = std::uint64_t{capacity.snapshots} + capacity.entries;
-    std::uint64_t const holders = capacity.sequences + kept;
-    std::uint64_t pages = 0;
-    if (known.rule == PlaneRule::kSlot) {
-      pages = capacity.slots != 0
-                  ? capacity.slots
-                  : holders + product(capacity.sequences, std::max(1U, capacity.largest_round));
-    } else {
+    if (!known.traits->is_slot) {
       known.page_rows = layout_.page_rows;
       known.strip_bytes = product(known.page_rows, known.row_bytes);
       known.page_bytes = product(known.strip_bytes, std::uint64_t{known.layer_count} * known.parts);
-      if (known.rule == PlaneRule::kRing) {
-        known.entries = known.ring_rows / known.page_rows;
-        pages = capacity.ring_pages != 0
-                    ? capacity.ring_pages
-                    : product(capacity.sequences, std::uint64_t{known.entries} + 1) + kept;
-      } else {
-        known.entries = ceil_div(capacity.tokens / known.unit_tokens, known.page_rows);
-        pages =
-            capacity.pages != 0 ? capacity.pages : product(holders, std::uint64_t{known.entries});
-      }
     }
+    auto const [entries, pages, copies] = known.traits->size(known, capacity);
+    known.entries = entries;
+    copies_ += copies;
     if (product.overflowed() || pages + 1 > kLargestSize) {
       return refuse(-1,
                     name_of(known.kind),
@@ -280,16 +348,14 @@ class Planner {
     return {};
   }
 
-  /// What one call over all sequences can need. A begin copies one page of an addressed class and
-  /// two runs of each page of a ring, and the state or parts of it; mutants copy up to three parts of
-  /// every layer.
+  /// What one call over all sequences can need. A begin copies what the classes say, and the state or
+  /// parts of it; mutants copy up to three parts of every layer.
   Status size_steps() noexcept {
-    std::uint64_t copies = 3 * std::uint64_t{plan_.state_count};
+    std::uint64_t const copies = 3 * std::uint64_t{plan_.state_count} + copies_;
     std::uint64_t patches = 0;
     std::uint64_t const holders = std::uint64_t{plan_.sequence_limit} + plan_.snapshot_limit;
     for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
       ClassPlan const& known = plan_.classes[index];
-      copies += known.rule == PlaneRule::kRing ? 2 * std::uint64_t{known.entries} : 1;
       patches += std::uint64_t{known.entries} + 1;
       std::uint64_t const chunks = holders * ceil_div(known.entries, layout_.chunk_pages);
       if (chunks >= kLargestSize) {
@@ -323,10 +389,22 @@ class Planner {
   Plan& plan_;
   std::uint32_t layer_ = 0;
   std::uint32_t recurrent_count_ = 0;  // recurrent layers so far
+  std::uint64_t copies_ = 0;           // of one begin in all classes so far
   std::array<std::uint32_t, kLargestClassCount> shapes_{};
 };
 
 }  // namespace
+
+ClassPlan const* Plan::class_of(LayerEntry const& entry,
+                                std::uint32_t* index,
+                                std::uint32_t* class_index) const noexcept {
+  if (entry.class_plus_one == 0) {
+    return nullptr;
+  }
+  *index = entry.index;
+  *class_index = entry.class_plus_one - 1U;
+  return &classes[*class_index];
+}
 
 ClassPlan const* Plan::find(PlaneKind kind,
                             std::uint32_t layer,
@@ -336,13 +414,20 @@ ClassPlan const* Plan::find(PlaneKind kind,
   if (layer >= layer_count || kind_index >= kPlaneKindCount) {
     return nullptr;
   }
-  LayerEntry const& entry = entries[std::uint64_t{layer} * kPlaneKindCount + kind_index];
-  if (entry.class_plus_one == 0) {
+  return class_of(entries[std::uint64_t{layer} * kPlaneKindCount + kind_index], index, class_index);
+}
+
+ClassPlan const* Plan::find_state(StatePart part,
+                                  std::uint32_t layer,
+                                  std::uint32_t* index,
+                                  std::uint32_t* class_index) const noexcept {
+  if (layer >= layer_count) {
     return nullptr;
   }
-  *index = entry.index;
-  *class_index = entry.class_plus_one - 1U;
-  return &classes[*class_index];
+  return class_of(
+      state_entries[std::uint64_t{layer} * kStatePartCount + static_cast<std::uint32_t>(part)],
+      index,
+      class_index);
 }
 
 ClassPlan const* Plan::find_derived(std::uint32_t layer,
@@ -430,16 +515,9 @@ Result<std::uint64_t> entry_bytes(Layout const& layout, std::uint32_t tokens) no
   std::uint64_t bytes = 0;
   for (std::uint32_t index = 0; index < plan.class_count; ++index) {
     internal::storage::ClassPlan const& known = plan.classes[index];
-    std::uint64_t one_rank = known.page_bytes;  // of a state slot
-    if (known.rule != PlaneRule::kSlot) {
-      std::uint32_t const rows =
-          known.rule == PlaneRule::kRing ? tokens % known.pool : tokens / known.unit_tokens;
-      one_rank = std::uint64_t{known.layer_count} * known.parts * known.row_bytes * rows;
-    }
-    // What ranks do not split is the same on all of them: an entry has it once. Slots are taken whole,
-    // with the held side state that every rank has.
-    bool const is_split = known.split || known.rule == PlaneRule::kSlot;
-    bytes += is_split ? plan.ranks * one_rank : one_rank;
+    internal::storage::EntryShape const shape = known.traits->entry_shape(known, tokens);
+    // What ranks do not split is the same on all of them: an entry has it once.
+    bytes += known.shares(plan.ranks) * shape.row_bytes * shape.rows;
   }
   return bytes;
 }

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/fixed_array.hpp"
+#include "storage/rule.hpp"
 
 namespace holdfast::internal::storage {
 
@@ -30,8 +31,10 @@ inline constexpr std::uint64_t kArenaAlignment = 256;
 struct ClassPlan {
   PlaneKind kind;
   PlaneRule rule;
-  bool derived;  // built by the library from the ring of its layer
-  bool split;    // each rank holds its share of every part
+  RuleTraits const* traits;  // of the rule
+  bool derived;              // pool keys: built by the library from the pooled rows of its layer
+  bool pooled;               // pool keys are made of its rows
+  bool split;                // each rank holds its share of every part
   std::uint32_t stage;
   std::uint32_t first_layer;  // index into Plan::layer_ids
   std::uint32_t layer_count;
@@ -54,6 +57,19 @@ struct ClassPlan {
   std::uint64_t arena_offset;     // bytes, likewise
   std::uint64_t stash_offset;     // bytes, likewise: the stash areas, [sequence_limit]
 
+  /// Bytes of a row of one layer, all parts.
+  [[nodiscard]] std::uint64_t layer_row_bytes() const noexcept {
+    return std::uint64_t{parts} * row_bytes;
+  }
+  /// Whether engines write its rows.
+  [[nodiscard]] bool takes_rows() const noexcept { return page_rows != 0 && !derived; }
+  /// Whether every open row must be written, states too, before a handle can keep it.
+  [[nodiscard]] bool is_required() const noexcept { return !derived && !traits->lags; }
+  /// How often all ranks together have its bytes: once, or a share of each rank. Slots are split, with
+  /// the held side state that every rank has.
+  [[nodiscard]] std::uint32_t shares(std::uint32_t ranks) const noexcept {
+    return split || traits->is_slot ? ranks : 1;
+  }
   /// Elements of one part of a row.
   [[nodiscard]] std::uint32_t part_elements() const noexcept { return row_elements / parts; }
 };
@@ -63,6 +79,10 @@ struct LayerEntry {
   std::uint8_t class_plus_one;  // 0: the layer has no such plane
   std::uint32_t index;          // position in the class
 };
+
+/// The two parts that a layer may have in a slot.
+enum class StatePart : std::uint8_t { kRecurrence, kHeld };
+inline constexpr std::uint32_t kStatePartCount = 2;
 
 /// Device memory of one stage, on each of its ranks.
 struct StagePlan {
@@ -75,10 +95,11 @@ struct Plan {
   std::array<ClassPlan, kLargestClassCount> classes{};
   std::uint32_t class_count = 0;
   base::FixedArray<std::uint32_t> layer_ids;
-  base::FixedArray<LayerEntry> entries;     // [layers, kPlaneKindCount]
-  base::FixedArray<StateInfo> states;       // parts of the slot, in order
-  base::FixedArray<StateView> state_views;  // the same, shapes and offsets only
-  base::FixedArray<StashView> stash_views;  // the same
+  base::FixedArray<LayerEntry> entries;        // [layers, kPlaneKindCount]
+  base::FixedArray<LayerEntry> state_entries;  // [layers, kStatePartCount]
+  base::FixedArray<StateInfo> states;          // parts of the slot, in order
+  base::FixedArray<StateView> state_views;     // the same, shapes and offsets only
+  base::FixedArray<StashView> stash_views;     // the same
   std::uint32_t layer_count = 0;
   std::uint32_t state_count = 0;
   std::uint32_t stash_count = 0;     // states that have a stash
@@ -125,7 +146,7 @@ struct Plan {
   [[nodiscard]] std::uint32_t device_count() const noexcept { return ranks * stages; }
   /// Kind of one layer of a class: a slot has parts of several kinds.
   [[nodiscard]] PlaneKind kind_of(ClassPlan const& plan, std::uint32_t index) const noexcept {
-    return plan.rule == PlaneRule::kSlot ? states[plan.first_state + index].kind : plan.kind;
+    return plan.traits->is_slot ? states[plan.first_state + index].kind : plan.kind;
   }
   [[nodiscard]] std::span<std::uint32_t const> layers_of(ClassPlan const& plan) const noexcept {
     return layer_ids.span(plan.first_layer, plan.layer_count);
@@ -135,10 +156,20 @@ struct Plan {
                                       std::uint32_t layer,
                                       std::uint32_t* index,
                                       std::uint32_t* class_index) const noexcept;
-  /// The class whose rows are derived from the ring of `layer`, likewise.
+  /// The class that has a part of the state of `layer`, likewise.
+  [[nodiscard]] ClassPlan const* find_state(StatePart part,
+                                            std::uint32_t layer,
+                                            std::uint32_t* index,
+                                            std::uint32_t* class_index) const noexcept;
+  /// The class whose rows are derived from the pooled ones of `layer`, likewise.
   [[nodiscard]] ClassPlan const* find_derived(std::uint32_t layer,
                                               std::uint32_t* index,
                                               std::uint32_t* class_index) const noexcept;
+
+ private:
+  [[nodiscard]] ClassPlan const* class_of(LayerEntry const& entry,
+                                          std::uint32_t* index,
+                                          std::uint32_t* class_index) const noexcept;
 };
 
 struct StepLimits;

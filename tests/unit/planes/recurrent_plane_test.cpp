@@ -70,10 +70,10 @@ class RecurrentPlaneTest : public testing::Test {
     ASSERT_TRUE(IsOk(step_.launch({})));
   }
   static Opening append_of(std::uint32_t base, std::uint32_t rows) {
-    return {.base = base, .rows = rows, .round = false, .reached = base + rows};
+    return {.base = base, .rows = rows, .round = false};
   }
   static Opening round_of(std::uint32_t base, std::uint32_t rows) {
-    return {.base = base, .rows = rows, .round = true, .reached = base + rows};
+    return {.base = base, .rows = rows, .round = true};
   }
   static Opening in_place(Opening opening) {
     opening.mode = StateMode::kInPlace;
@@ -84,12 +84,17 @@ class RecurrentPlaneTest : public testing::Test {
     std::uint32_t const before = plane_.available();
     EXPECT_TRUE(step_.begin());
     step_.open_mirror();
-    plane_.copy_on_write(owner(index), opening, step_);
-    plane_.reserve(owner(index), opening, step_);
+    plane_.open(owner(index), opening, step_);
     EXPECT_EQ(before - plane_.available(), needed) << "need is exact";
     auto const columns = plane_.open_pages(index);
     EXPECT_EQ(columns.size(), needed);
     return {columns.begin(), columns.end()};
+  }
+  void end(std::uint32_t index, Opening const& opening, std::uint32_t keep) {
+    std::uint32_t const all = opening.base + opening.rows;
+    plane_.close(owner(index),
+                 {.opening = opening, .keep = keep, .reached = all, .written = opening.rows},
+                 step_);
   }
   std::uint32_t slot(Holder holder) const { return plane_.state(holder).slot; }
   std::uint32_t taken() const { return free_at_first_ - plane_.available(); }
@@ -128,7 +133,7 @@ TEST_F(RecurrentPlaneTest, AppendNeverWritesTheSlotThatItReads) {
   auto const columns = begin(1, append_of(0, 3));
   ASSERT_EQ(columns.size(), 1U);
   EXPECT_NE(columns[0], before);
-  plane_.commit(owner(1), append_of(0, 3), 3, step_);
+  end(1, append_of(0, 3), 3);
   EXPECT_EQ(slot(sequence(1)), columns[0]);
   EXPECT_EQ(plane_.state(sequence(1)).length, 3U);
   EXPECT_EQ(taken(), 1U);
@@ -137,7 +142,7 @@ TEST_F(RecurrentPlaneTest, AppendNeverWritesTheSlotThatItReads) {
 TEST_F(RecurrentPlaneTest, DropKeepsTheSlot) {
   std::uint32_t const before = slot(sequence(1));
   begin(1, append_of(0, 3));
-  plane_.commit(owner(1), append_of(0, 3), 0, step_);
+  end(1, append_of(0, 3), 0);
   EXPECT_EQ(slot(sequence(1)), before);
   EXPECT_EQ(plane_.state(sequence(1)).length, 0U);
   EXPECT_EQ(taken(), 1U);
@@ -148,7 +153,7 @@ TEST_F(RecurrentPlaneTest, AcceptPicksTheColumnAfterTheLastKeptRow) {
     std::uint32_t const base = plane_.state(sequence(1)).length;
     std::uint32_t const before = slot(sequence(1));
     auto const columns = begin(1, round_of(base, 4));
-    plane_.commit(owner(1), round_of(base, 4), keep, step_);
+    end(1, round_of(base, 4), keep);
     EXPECT_EQ(slot(sequence(1)), keep == 0 ? before : columns[keep - 1]) << keep;
     EXPECT_EQ(plane_.state(sequence(1)).length, base + keep);
     EXPECT_EQ(taken(), 1U);
@@ -158,7 +163,7 @@ TEST_F(RecurrentPlaneTest, AcceptPicksTheColumnAfterTheLastKeptRow) {
 TEST_F(RecurrentPlaneTest, EmptyRoundTakesNothing) {
   std::uint32_t const before = slot(sequence(1));
   EXPECT_TRUE(begin(1, round_of(0, 0)).empty());
-  plane_.commit(owner(1), round_of(0, 0), 0, step_);
+  end(1, round_of(0, 0), 0);
   EXPECT_EQ(slot(sequence(1)), before);
 }
 
@@ -168,7 +173,7 @@ TEST_F(RecurrentPlaneTest, SnapshotSharesTheSlot) {
   EXPECT_EQ(plane_.arena().references(slot(sequence(1))), 2U);
   EXPECT_EQ(taken(), 1U);
   begin(1, append_of(0, 1));
-  plane_.commit(owner(1), append_of(0, 1), 1, step_);
+  end(1, append_of(0, 1), 1);
   EXPECT_NE(slot(snapshot(1)), slot(sequence(1)));
   EXPECT_EQ(taken(), 2U);
   plane_.drop(1);
@@ -180,7 +185,7 @@ TEST_F(RecurrentPlaneTest, RollbackTakesTheSameSlotTwice) {
   std::uint32_t const held = slot(snapshot(1));
   for (int i = 0; i < 2; ++i) {
     begin(1, append_of(0, 1));
-    plane_.commit(owner(1), append_of(0, 1), 1, step_);
+    end(1, append_of(0, 1), 1);
     plane_.load(1, owner(1), LoadKind::kRollback, step_);
     EXPECT_EQ(slot(sequence(1)), held);
     EXPECT_EQ(plane_.state(sequence(1)).length, 0U);
@@ -200,19 +205,20 @@ TEST_F(RecurrentPlaneTest, ForkSharesUntilItWrites) {
 
 TEST_F(RecurrentPlaneTest, RefusesEveryOtherLength) {
   begin(1, append_of(0, 3));
-  plane_.commit(owner(1), append_of(0, 3), 3, step_);
+  end(1, append_of(0, 3), 3);
   EXPECT_TRUE(IsOk(plane_.can_truncate(1, 3)));
   for (std::uint32_t length = 0; length < 3; ++length) {
     EXPECT_TRUE(HasCode(plane_.can_truncate(1, length), ErrorCode::kRefused, "recurrent"));
   }
 }
 
-TEST_F(RecurrentPlaneTest, DescribesItself) {
-  PlaneInfo const info = plane_.describe(plan_);
-  EXPECT_EQ(info.kind, PlaneKind::kRecurrent);
-  EXPECT_EQ(info.page_rows, 0U);
-  EXPECT_EQ(info.page_bytes, 4U * (5U * 2U + 4U));
-  EXPECT_EQ(std::vector(info.layers.begin(), info.layers.end()), (std::vector<std::uint32_t>{0}));
+TEST_F(RecurrentPlaneTest, SizesItself) {
+  auto const& known = plan_.classes[0];
+  EXPECT_EQ(known.page_rows, 0U);
+  EXPECT_EQ(known.entries, 0U);
+  EXPECT_EQ(known.page_bytes, 4U * (5U * 2U + 4U));
+  auto const layers = plan_.layers_of(known);
+  EXPECT_EQ(std::vector(layers.begin(), layers.end()), (std::vector<std::uint32_t>{0}));
 }
 
 TEST_F(RecurrentPlaneTest, InPlaceAppendOnASlotHeldAloneTakesNothing) {
@@ -222,7 +228,7 @@ TEST_F(RecurrentPlaneTest, InPlaceAppendOnASlotHeldAloneTakesNothing) {
   EXPECT_EQ(step_.mirror().write_count, 1U);
   EXPECT_EQ(plane_.state(sequence(1)).read_slot, own);
   EXPECT_FALSE(plane_.drop_is_exact(1));
-  plane_.commit(owner(1), opening, 3, step_);
+  end(1, opening, 3);
   EXPECT_EQ(slot(sequence(1)), own);
   EXPECT_TRUE(plane_.drop_is_exact(1)) << "nothing is open";
   EXPECT_EQ(taken(), 1U);
@@ -237,11 +243,11 @@ TEST_F(RecurrentPlaneTest, InPlaceAppendOnASharedSlotReadsAndWritesOneCopy) {
   EXPECT_EQ(plane_.state(sequence(1)).read_slot, fresh[0]);
   EXPECT_EQ(plane_.state(sequence(1)).slot, held) << "the base stays the state until the end";
   EXPECT_TRUE(plane_.drop_is_exact(1));
-  plane_.commit(owner(1), opening, 0, step_);
+  end(1, opening, 0);
   EXPECT_EQ(slot(sequence(1)), held);
   EXPECT_EQ(plane_.state(sequence(1)).read_slot, held);
   begin(1, opening);
-  plane_.commit(owner(1), opening, 3, step_);
+  end(1, opening, 3);
   EXPECT_NE(slot(sequence(1)), held);
   EXPECT_EQ(slot(snapshot(1)), held);
 }
@@ -254,13 +260,13 @@ TEST_F(RecurrentPlaneTest, InPlaceRoundTakesOneSlotHoweverMany) {
     EXPECT_EQ(fresh.size(), rows == 0 ? 0U : 1U);
     EXPECT_EQ(step_.mirror().write_count, rows);
     EXPECT_TRUE(plane_.drop_is_exact(1)) << "a round holds its base";
-    plane_.commit(owner(1), opening, 0, step_);
+    end(1, opening, 0);
     EXPECT_EQ(slot(sequence(1)), base);
     EXPECT_EQ(taken(), 1U);
   }
   Opening const whole = in_place(round_of(0, 4));
   auto const fresh = begin(1, whole);
-  plane_.commit(owner(1), whole, 4, step_);
+  end(1, whole, 4);
   EXPECT_EQ(slot(sequence(1)), fresh[0]);
   EXPECT_EQ(taken(), 1U) << "the base is given back";
 }

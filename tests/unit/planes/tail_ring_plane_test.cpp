@@ -66,30 +66,35 @@ class TailRingPlaneTest : public testing::Test {
   ~TailRingPlaneTest() override { EXPECT_TRUE(plane_.audit()); }
 
   /// Begins, writes position + value into the first element of `written` rows, ends with `keep`.
-  void run(Owner who, Opening opening, std::uint32_t written, std::uint32_t keep, float value = 0) {
+  void run(Owner who,
+           Opening const& opening,
+           std::uint32_t written,
+           std::uint32_t keep,
+           float value = 0) {
     begin(who, opening);
     for (std::uint32_t i = 0; i < written; ++i) {
       cell(who.index, opening.base + i) = static_cast<float>(opening.base + i) + value;
     }
-    opening.reached = opening.base + written;
-    end(who, opening, keep);
+    end(who, opening, written, keep);
   }
   void begin(Owner who, Opening const& opening) {
     std::uint32_t const needed = plane_.need(who, opening);
     std::uint32_t const before = plane_.available();
     EXPECT_TRUE(step_.begin());
-    plane_.copy_on_write(who, opening, step_);
-    plane_.reserve(who, opening, step_);
+    plane_.open(who, opening, step_);
     EXPECT_EQ(before - plane_.available(), needed) << "need is exact";
     ASSERT_TRUE(IsOk(step_.launch({})));
   }
-  void end(Owner who, Opening const& opening, std::uint32_t keep) {
+  void end(Owner who, Opening const& opening, std::uint32_t written, std::uint32_t keep) {
     EXPECT_TRUE(step_.begin());
-    plane_.commit(who, opening, keep, step_);
+    plane_.close(
+        who,
+        {.opening = opening, .keep = keep, .reached = opening.base + written, .written = written},
+        step_);
     ASSERT_TRUE(IsOk(step_.launch({})));
   }
   void append(Owner who, std::uint32_t base, std::uint32_t rows, float value = 0) {
-    run(who, {.base = base, .rows = rows, .round = false, .reached = 0}, rows, rows, value);
+    run(who, {.base = base, .rows = rows, .round = false}, rows, rows, value);
   }
   void load(std::uint32_t from, Owner who, LoadKind kind) {
     EXPECT_TRUE(step_.begin());
@@ -134,20 +139,20 @@ TEST_F(TailRingPlaneTest, CommitRaisesLoByWhatWasWritten) {
 
 TEST_F(TailRingPlaneTest, RejectedRowsOverwriteToo) {
   append(owner(1), 0, 4);
-  run(owner(1), {.base = 4, .rows = 4, .round = true, .reached = 0}, 4, 1);
+  run(owner(1), {.base = 4, .rows = 4, .round = true}, 4, 1);
   EXPECT_EQ(state(1).length, 5U);
   EXPECT_EQ(state(1).lo, 2U) << "rows up to 8 were written";
 }
 
 TEST_F(TailRingPlaneTest, RowsThatWereNotWrittenDoNotCount) {
   append(owner(1), 0, 4);
-  run(owner(1), {.base = 4, .rows = 4, .round = true, .reached = 0}, 2, 0);
+  run(owner(1), {.base = 4, .rows = 4, .round = true}, 2, 0);
   EXPECT_EQ(state(1).lo, 0U);
 }
 
 TEST_F(TailRingPlaneTest, DroppedAppendKeepsTheOpenPoolResident) {
   append(owner(1), 0, 5);
-  run(owner(1), {.base = 5, .rows = 9, .round = false, .reached = 0}, 9, 0, 100);
+  run(owner(1), {.base = 5, .rows = 9, .round = false}, 9, 0, 100);
   EXPECT_EQ(state(1).length, 5U);
   EXPECT_EQ(state(1).lo, 4U);
   EXPECT_EQ(cell(1, 4), 4.0F) << "a drop is exact";
@@ -208,7 +213,7 @@ TEST_F(TailRingPlaneTest, LoadTakesTheHeldPageAndGivesUpTheOthers) {
 TEST_F(TailRingPlaneTest, WriterGoesOnInASharedPageInTheSameLap) {
   append(owner(1), 0, 5);
   plane_.hold(1, 1);
-  EXPECT_EQ(plane_.need(owner(1), {.base = 5, .rows = 1, .round = false, .reached = 0}), 0U);
+  EXPECT_EQ(plane_.need(owner(1), {.base = 5, .rows = 1, .round = false}), 0U);
   append(owner(1), 5, 1);
   EXPECT_EQ(row(plane_.page_at(snapshot(1), 2), 4), 4.0F);
 }
@@ -238,7 +243,7 @@ TEST_F(TailRingPlaneTest, ForkCopiesTheOpenPool) {
   plane_.hold(1, 1);
   load(1, owner(2), LoadKind::kFork);
   EXPECT_EQ(state(2).sealed, 5U);
-  EXPECT_EQ(plane_.need(owner(2), {.base = 5, .rows = 1, .round = false, .reached = 0}), 1U);
+  EXPECT_EQ(plane_.need(owner(2), {.base = 5, .rows = 1, .round = false}), 1U);
   append(owner(2), 5, 1, 100);
   append(owner(1), 5, 1, 200);
   EXPECT_EQ(cell(2, 4), 4.0F);
@@ -249,14 +254,14 @@ TEST_F(TailRingPlaneTest, ForkCopiesTheOpenPool) {
 TEST_F(TailRingPlaneTest, LongAppendHoldsTheBasePageUntilItCloses) {
   append(owner(1), 0, 5);
   std::uint32_t const base_page = plane_.page_at(sequence(1), 2);
-  Opening const opening{.base = 5, .rows = 6, .round = false, .reached = 5};
-  EXPECT_EQ(plane_.view_rows(5), 5U);
+  Opening const opening{.base = 5, .rows = 6, .round = false};
+  EXPECT_EQ(plane_.view_limit(5), 5U);
   begin(owner(1), opening);
   ASSERT_EQ(plane_.open_pages(1).size(), 1U);
   EXPECT_EQ(plane_.open_pages(1)[0], base_page);
   EXPECT_NE(plane_.page_at(sequence(1), 2), base_page);
   EXPECT_EQ(cell(1, 4), 4.0F) << "the copy has the live rows";
-  end(owner(1), opening, 0);
+  end(owner(1), opening, 0, 0);
   EXPECT_TRUE(plane_.open_pages(1).empty());
   EXPECT_EQ(plane_.page_at(sequence(1), 2), base_page);
   EXPECT_EQ(plane_.device_table(1)[2], base_page);
@@ -272,10 +277,10 @@ TEST_F(TailRingPlaneTest, CommittedLongAppendGivesTheBasePageBack) {
 
 TEST_F(TailRingPlaneTest, AppendUpToTheViewLimitIsNotLong) {
   append(owner(1), 0, 5);
-  Opening const opening{.base = 5, .rows = 5, .round = false, .reached = 5};
+  Opening const opening{.base = 5, .rows = 5, .round = false};
   begin(owner(1), opening);
   EXPECT_TRUE(plane_.open_pages(1).empty());
-  end(owner(1), opening, 0);
+  end(owner(1), opening, 0, 0);
 }
 
 TEST_F(TailRingPlaneTest, OtherGenerationIsNotTheWriter) {
@@ -283,7 +288,7 @@ TEST_F(TailRingPlaneTest, OtherGenerationIsNotTheWriter) {
   plane_.hold(1, 1);
   plane_.release(owner(1, 1));
   load(1, owner(1, 2), LoadKind::kFork);
-  EXPECT_EQ(plane_.need(owner(1, 2), {.base = 5, .rows = 1, .round = false, .reached = 0}), 1U);
+  EXPECT_EQ(plane_.need(owner(1, 2), {.base = 5, .rows = 1, .round = false}), 1U);
 }
 
 TEST_F(TailRingPlaneTest, ReleaseFreesEverythingThatNobodyElseHolds) {
@@ -295,13 +300,12 @@ TEST_F(TailRingPlaneTest, ReleaseFreesEverythingThatNobodyElseHolds) {
   EXPECT_EQ(taken(), 0U);
 }
 
-TEST_F(TailRingPlaneTest, DescribesItsShape) {
-  PlaneInfo const info = plane_.describe(plan_);
-  EXPECT_EQ(info.kind, PlaneKind::kTailRing);
-  EXPECT_STREQ(info.name, "tail_ring");
-  EXPECT_EQ(info.ring_rows, 6U);
-  EXPECT_EQ(info.page_rows, 2U);
-  EXPECT_EQ(info.row_elements, 4U);
+TEST_F(TailRingPlaneTest, SizesItself) {
+  auto const& known = plan_.classes[kRing];
+  EXPECT_EQ(known.ring_rows, 6U);
+  EXPECT_EQ(known.page_rows, 2U);
+  EXPECT_EQ(known.entries, 3U);
+  EXPECT_EQ(known.row_elements, 4U);
   EXPECT_EQ(plane_.need_to_start(), 0U);
 }
 

@@ -79,7 +79,8 @@ struct IndexerSpec {
                            .shape = ring_rows,
                            .ring_rows = ring_rows,
                            .pool = pool,
-                           .key_width = key_width});
+                           .key_width = key_width,
+                           .pooled = true});
     }
   }
 };

@@ -72,8 +72,9 @@ struct RowsDescription {
   std::uint32_t ring_rows = 0;    ///< R of a ring
   std::uint32_t pool = 0;         ///< of indexer planes
   std::uint32_t key_width = 0;    ///< of indexer planes, elements
-  bool derived = false;           ///< built by the library from the ring of its layer
-  bool split = false;             ///< each rank holds its share of every part; else all of it
+  bool derived = false;  ///< pool keys: built by the library from the pooled rows of its layer
+  bool pooled = false;   ///< pool keys are made of its rows
+  bool split = false;    ///< each rank holds its share of every part; else all of it
 };
 
 /// The part of the state slot that one layer owns, all ranks together. Ranks split channels and
