@@ -31,7 +31,8 @@ std::vector<Layer> const& layers() {
       {"bench", {"holdfast", "models", "invariants", "fuzz", "bench", "lib"}},
       {"tests", {"holdfast", "models", "invariants", "fuzz", "tests"}},
       {"tests/unit", {"holdfast", "models", "invariants", "fuzz", "tests", "lib"}},
-      {"tests/compile_fail", {"holdfast", "lib", "models"}},
+      {"tests/contract", {"holdfast", "models", "invariants", "fuzz", "tests", "lib"}},
+      {"tests/compile_fail", {"holdfast", "lib", "models", "tests"}},
       {"examples", {"holdfast", "examples"}},
   };
   return table;
