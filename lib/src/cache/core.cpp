@@ -327,6 +327,41 @@ void Core::give_back_sequence(std::uint32_t index) noexcept {
     record.generation = 1;  // 0 is nobody's
   }
   free_sequences_[free_sequence_count_++] = index;
+  verify();
+}
+
+/// Whether a plane has as many rows as its holder's position says.
+bool Core::has_length(PlaneState const& state,
+                      std::uint32_t plane,
+                      std::uint32_t position) const noexcept {
+  storage::ClassPlan const& known = plan_.classes[plane];
+  std::uint32_t const rows = known.traits->is_slot ? position : position / known.unit_tokens;
+  return known.traits->lags ? state.length <= rows : state.length == rows;
+}
+
+bool Core::planes_are_sound() const noexcept {
+  bool are_sound = true;
+  for_each_plane(
+      [&](std::uint32_t /*index*/, auto const& plane) { are_sound = are_sound && plane.audit(); });
+  return are_sound;
+}
+
+bool Core::records_are_met() const noexcept {
+  bool are_met = true;
+  for_each_plane([&](std::uint32_t plane_index, auto const& plane) {
+    auto const meet = [&](auto const& record, PlaneState const& state) {
+      bool const holds_nothing = state.length == 0 && state.chunks == 0 && state.slot == 0;
+      are_met = are_met &&
+                (record.live ? has_length(state, plane_index, record.position) : holds_nothing);
+    };
+    for (std::uint32_t index = 0; index < plan_.sequence_limit; ++index) {
+      meet(sequences_[index], plane.state({HolderKind::kSequence, index}));
+    }
+    for (std::uint32_t index = 0; index < plan_.snapshot_limit; ++index) {
+      meet(snapshots_[index], plane.state({HolderKind::kSnapshot, index}));
+    }
+  });
+  return are_met;
 }
 
 void Core::describe(std::uint32_t index) noexcept {
@@ -359,6 +394,7 @@ Status Core::launch(Stream stream) noexcept {
   if (!HOLDFAST_MUTANT(kCallNotNoted)) {
     fences_.note_use(fences_.here());
   }
+  verify();
   return launched;
 }
 

@@ -263,6 +263,19 @@ class Core {
   [[nodiscard]] storage::Owner owner_of(std::uint32_t index) const noexcept {
     return {.index = index, .mark = (std::uint64_t{sequences_[index].generation} << 32U) | index};
   }
+  /// At the end of every call that moves planes, in verifying builds.
+  void verify() const noexcept {
+    HOLDFAST_VERIFY_THAT(planes_are_sound());
+    HOLDFAST_VERIFY_THAT(records_are_met());
+  }
+  /// Whether every plane agrees with itself.
+  [[nodiscard]] bool planes_are_sound() const noexcept;
+  /// Whether planes have as many rows as records of sequences, snapshots and entries say, and nothing of those
+  /// that are not alive.
+  [[nodiscard]] bool records_are_met() const noexcept;
+  [[nodiscard]] bool has_length(PlaneState const& state,
+                                std::uint32_t plane,
+                                std::uint32_t position) const noexcept;
   [[nodiscard]] Status check_live(HandleId id) const noexcept;
   [[nodiscard]] Status check_at_rest(HandleId id) const noexcept;
   [[nodiscard]] Status check_open(HandleId id, std::uint64_t ticket) const noexcept;

@@ -43,6 +43,7 @@ Result<HandleId> Core::snapshot(HandleId id) noexcept {
     }
   });
   ++sequences_[id.index].changes;
+  verify();
   return HandleId{index, held.generation};
 }
 
@@ -170,6 +171,7 @@ void Core::drop_planes(std::uint32_t held) noexcept {
   if (++record.generation == 0) {
     record.generation = 1;
   }
+  verify();
 }
 
 Status Core::drop_snapshot(HandleId snapshot) noexcept {

@@ -95,6 +95,7 @@ EntryId Core::publish_entry(std::uint32_t entry,
   SnapshotRecord& record = snapshots_[entry];
   record.live = true;
   record.position = static_cast<std::uint32_t>(tokens.size());
+  verify();
   return {entry, record.generation};
 }
 

@@ -27,6 +27,7 @@ bool DraftPlane::create(Plan const& plan, std::uint32_t plane, PlaneMemory const
 
 OpenRange DraftPlane::open_range(std::uint32_t sequence, Opening const& opening) const noexcept {
   std::uint32_t const first = length(sequence);
+  HOLDFAST_ASSERT(first <= opening.base);
   std::uint32_t const most = opening.base + opening.rows - first;
   HOLDFAST_SOMETIMES(kDraftLagLimited, opening.rows != 0 && most > opening.rows + lag_);
   return {first, opening.rows == 0 ? 0 : std::min(most, opening.rows + lag_)};
@@ -39,11 +40,14 @@ std::uint32_t DraftPlane::need(Owner owner, Opening const& opening) const noexce
 
 void DraftPlane::open(Owner owner, Opening const& opening, StepWork& step) noexcept {
   OpenRange const open = open_range(owner.index, opening);
+  HOLDFAST_ASSERT(open.first + open.count <= opening.base + opening.rows);
   own_table().copy_on_write(owner, open.first, open.first + open.count, step);
   own_table().extend(owner, open.first + open.count, step);
 }
 
 void DraftPlane::close(Owner owner, Closing const& closing, StepWork& /*step*/) noexcept {
+  HOLDFAST_ASSERT(closing.keep <= closing.opening.rows);
+  HOLDFAST_ASSERT(closing.written <= open_range(owner.index, closing.opening).count);
   std::uint32_t const base = closing.opening.base;
   std::uint32_t watermark = length(owner.index);
   if (closing.keep != 0) {
@@ -55,6 +59,7 @@ void DraftPlane::close(Owner owner, Closing const& closing, StepWork& /*step*/) 
     HOLDFAST_SOMETIMES(kDraftLeftBehind, watermark < base + closing.keep);
     HOLDFAST_SOMETIMES(kDraftRowsRejected, right > committed);
   }
+  HOLDFAST_VERIFY_THAT(watermark <= base + closing.keep);
   set_length(owner.index, watermark);
   own_table().cut(owner, watermark);
 }
@@ -63,6 +68,7 @@ void DraftPlane::truncate(Owner owner, std::uint32_t length, StepWork& /*step*/)
   std::uint32_t const watermark = HOLDFAST_MUTANT(kDraftNotClamped)
                                       ? this->length(owner.index)
                                       : std::min(this->length(owner.index), length);
+  HOLDFAST_VERIFY_THAT(watermark <= length);
   set_length(owner.index, watermark);
   own_table().cut(owner, watermark);
 }
@@ -73,6 +79,7 @@ void DraftPlane::load(std::uint32_t snapshot, Owner owner, LoadKind kind, StepWo
   if (kind == LoadKind::kRollback && HOLDFAST_MUTANT(kDraftNotRolledBack)) {
     set_length(owner.index, before);
   }
+  HOLDFAST_VERIFY_THAT(length(owner.index) == table().snapshot_rows(snapshot));
 }
 
 void DraftPlane::restore(std::uint32_t entry,

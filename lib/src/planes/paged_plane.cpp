@@ -23,6 +23,8 @@ Status PagedPlane::check(StateDescription const& state, LayerRules const& rules)
 }
 
 ClassSize PagedPlane::size(ClassPlan const& known, Capacity const& capacity) noexcept {
+  HOLDFAST_ASSERT(known.unit_tokens != 0);
+  HOLDFAST_ASSERT(known.page_rows != 0);
   std::uint64_t const holders =
       std::uint64_t{capacity.sequences} + capacity.snapshots + capacity.entries;
   // Fewer tokens than a row stands for make no row, but a table has an entry.
@@ -32,6 +34,7 @@ ClassSize PagedPlane::size(ClassPlan const& known, Capacity const& capacity) noe
 }
 
 EntryShape PagedPlane::entry_shape(ClassPlan const& known, std::uint32_t length) noexcept {
+  HOLDFAST_ASSERT(known.unit_tokens != 0);
   std::uint32_t const rows = length / known.unit_tokens;
   return {.rows = rows,
           .row_bytes = known.layer_row_bytes() * known.layer_count,
@@ -39,6 +42,8 @@ EntryShape PagedPlane::entry_shape(ClassPlan const& known, std::uint32_t length)
 }
 
 bool PagedPlane::create(Plan const& plan, std::uint32_t plane, PlaneMemory const& memory) noexcept {
+  HOLDFAST_ASSERT(!plan.classes[plane].traits->is_slot);
+  HOLDFAST_ASSERT(memory.device_table != nullptr);
   plane_ = plane;
   kind_ = plan.classes[plane].kind;
   unit_tokens_ = base::Divisor{plan.classes[plane].unit_tokens};
@@ -58,6 +63,8 @@ PlaneState PagedPlane::state(Holder holder) const noexcept {
 }
 
 void PagedPlane::start(Owner owner, StepWork& /*step*/) noexcept {
+  HOLDFAST_ASSERT(owner.index != 0);
+  HOLDFAST_ASSERT(table_.page_count({HolderKind::kSequence, owner.index}) == 0);
   lengths_[owner.index] = 0;
 }
 
@@ -73,6 +80,7 @@ void PagedPlane::open(Owner owner, Opening const& opening, StepWork& step) noexc
     return;
   }
   table_.extend(owner, units(tokens), step);
+  HOLDFAST_VERIFY_THAT(has_pages(owner.index, units(tokens)));
 }
 
 void PagedPlane::set_length(std::uint32_t sequence, std::uint32_t tokens) noexcept {
@@ -88,12 +96,15 @@ void PagedPlane::set_length(std::uint32_t sequence, std::uint32_t tokens) noexce
 }
 
 void PagedPlane::close(Owner owner, Closing const& closing, StepWork& /*step*/) noexcept {
+  HOLDFAST_ASSERT(closing.keep <= closing.opening.rows);
+  HOLDFAST_VERIFY_THAT(lengths_[owner.index] == units(closing.opening.base));
   std::uint32_t const tokens = closing.opening.base + closing.keep;
   set_length(owner.index, tokens);
   if (closing.keep == 0 && HOLDFAST_MUTANT(kDropKeepsPages)) {
     return;
   }
   table_.cut(owner, units(tokens));
+  HOLDFAST_VERIFY_THAT(has_pages(owner.index, lengths_[owner.index]));
 }
 
 Status PagedPlane::can_truncate(std::uint32_t /*sequence*/,
@@ -102,6 +113,7 @@ Status PagedPlane::can_truncate(std::uint32_t /*sequence*/,
 }
 
 void PagedPlane::truncate(Owner owner, std::uint32_t length, StepWork& /*step*/) noexcept {
+  HOLDFAST_ASSERT(units(length) <= lengths_[owner.index]);
   if (HOLDFAST_MUTANT(kTruncateSkipsKv) && is_named(kind_, "attention_kv")) {
     return;
   }
@@ -122,9 +134,11 @@ void PagedPlane::load(std::uint32_t snapshot, Owner owner, LoadKind kind, StepWo
     return;
   }
   set_length(owner.index, table_.snapshot_rows(snapshot) * unit_tokens_);
+  HOLDFAST_VERIFY_THAT(has_pages(owner.index, lengths_[owner.index]));
 }
 
 void PagedPlane::release(Owner owner) noexcept {
+  HOLDFAST_ASSERT(owner.index != 0);
   table_.release_sequence(owner);
   lengths_[owner.index] = 0;
 }
@@ -150,6 +164,7 @@ void PagedPlane::restore(std::uint32_t entry,
                          Owner owner,
                          std::uint32_t length,
                          StepWork& step) noexcept {
+  HOLDFAST_VERIFY_THAT(units(length) <= table_.snapshot_rows(entry));
   table_.restore(entry, owner, units(length), step);
   set_length(owner.index, length);
 }
@@ -164,6 +179,7 @@ void PagedPlane::serialize(std::uint32_t entry,
     for (std::uint32_t first = 0; first < rows; first += table_.page_rows()) {
       bool const forgets = HOLDFAST_MUTANT(kKeysNotSerialized) && is_named(kind_, "pool_keys");
       std::uint32_t const page = forgets ? 0 : table_.page_at(holder, first / table_.page_rows());
+      HOLDFAST_VERIFY_THAT(arena().references(page) != 0);
       sink.piece(arena().address(page) + strip,
                  std::uint64_t{row_bytes_} * std::min(table_.page_rows(), rows - first));
     }
@@ -175,7 +191,11 @@ void PagedPlane::deserialize(std::uint32_t entry, std::uint32_t length) noexcept
 }
 
 bool PagedPlane::audit() const noexcept {
-  return table_.audit();
+  bool is_sound = table_.audit();
+  for (std::uint32_t sequence = 0; sequence < lengths_.size(); ++sequence) {
+    is_sound = is_sound && has_pages(sequence, lengths_[sequence]);
+  }
+  return is_sound;
 }
 
 }  // namespace holdfast::internal::planes

@@ -78,6 +78,10 @@ class PagedPlane {
   [[nodiscard]] std::uint32_t units(std::uint32_t tokens) const noexcept {
     return tokens / unit_tokens_;
   }
+  /// Whether every page below so many rows is there.
+  [[nodiscard]] bool has_pages(std::uint32_t sequence, std::uint32_t rows) const noexcept {
+    return table_.pages_of(rows) <= table_.page_count({HolderKind::kSequence, sequence});
+  }
 
   storage::PagedTable table_;
   base::FixedArray<std::uint32_t> lengths_;  // [sequence_limit], in the plane's own unit

@@ -27,12 +27,15 @@ ClassSize RecurrentPlane::size(ClassPlan const& /*known*/, Capacity const& capac
 }
 
 EntryShape RecurrentPlane::entry_shape(ClassPlan const& known, std::uint32_t /*length*/) noexcept {
+  HOLDFAST_ASSERT(known.page_bytes != 0);
   return {.rows = 1, .row_bytes = known.page_bytes, .pages = 1};
 }
 
 bool RecurrentPlane::create(Plan const& plan,
                             std::uint32_t plane,
                             PlaneMemory const& memory) noexcept {
+  HOLDFAST_ASSERT(plan.classes[plane].traits->is_slot);
+  HOLDFAST_ASSERT(plan.classes[plane].layer_count != 0);
   plane_ = plane;
   name_ = name_of(plan.classes[plane].kind);
   states_ = plan.states.span(plan.classes[plane].first_state, plan.classes[plane].layer_count);
@@ -58,6 +61,8 @@ std::uint32_t RecurrentPlane::read_slot(std::uint32_t sequence) const noexcept {
 }
 
 void RecurrentPlane::start(Owner owner, StepWork& step) noexcept {
+  HOLDFAST_ASSERT(owner.index != 0);
+  HOLDFAST_ASSERT(sequences_[owner.index].slot == 0);
   std::uint32_t const slot = slots_.take(owner.mark);
   sequences_[owner.index] = {.slot = slot};
   if (!HOLDFAST_MUTANT(kBirthNotZeroed)) {
@@ -66,6 +71,8 @@ void RecurrentPlane::start(Owner owner, StepWork& step) noexcept {
 }
 
 std::uint32_t RecurrentPlane::need(Owner owner, Opening const& opening) const noexcept {
+  HOLDFAST_ASSERT(!opening.round || opening.rows <= column_limit_);
+  HOLDFAST_ASSERT(opening.round || opening.mode != StateMode::kRescan);
   switch (opening.mode) {
     case StateMode::kFresh:
       return opening.round ? opening.rows : 1;
@@ -98,6 +105,7 @@ void RecurrentPlane::open_in_place(Owner owner, Opening const& opening, StepWork
     HOLDFAST_SOMETIMES(kStateWrittenDirectly, !opening.round);
     known.direct = !opening.round && !HOLDFAST_MUTANT(kDropSaidExact);
   }
+  HOLDFAST_VERIFY_THAT(opening.rows == 0 || slots_.references(written) == 1);
   for (std::uint32_t i = opening.round ? opening.rows : 1; i-- > 0;) {
     step.write_slot(written);
   }
@@ -106,6 +114,7 @@ void RecurrentPlane::open_in_place(Owner owner, Opening const& opening, StepWork
 void RecurrentPlane::open(Owner owner, Opening const& opening, StepWork& step) noexcept {
   State& known = sequences_[owner.index];
   HOLDFAST_ASSERT(known.columns == 0);
+  HOLDFAST_ASSERT(known.slot != 0);
   if (opening.mode == StateMode::kInPlace) {
     open_in_place(owner, opening, step);
     return;
@@ -127,6 +136,8 @@ void RecurrentPlane::close(Owner owner, Closing const& closing, StepWork& step) 
   Opening const& opening = closing.opening;
   std::uint32_t const keep = closing.keep;
   State& known = sequences_[owner.index];
+  HOLDFAST_ASSERT(keep <= opening.rows);
+  HOLDFAST_VERIFY_THAT(known.length == opening.base);
   auto const columns = columns_.span(std::uint64_t{owner.index} * column_limit_, known.columns);
   bool const has_columns = opening.round && opening.mode == StateMode::kFresh;
   std::uint32_t kept = !has_columns ? 0 : keep - 1;  // column of the state after the last kept row
@@ -162,6 +173,7 @@ void RecurrentPlane::close(Owner owner, Closing const& closing, StepWork& step) 
   bool const stays_open = opening.round && keep == 0 && HOLDFAST_MUTANT(kColumnsStayOpen);
   known = {
       .length = opening.base + keep, .slot = known.slot, .columns = stays_open ? known.columns : 0};
+  HOLDFAST_VERIFY_THAT(slots_.references(known.slot) != 0);
 }
 
 Status RecurrentPlane::can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept {
@@ -177,11 +189,14 @@ Status RecurrentPlane::can_truncate(std::uint32_t sequence, std::uint32_t length
 }
 
 void RecurrentPlane::truncate(Owner owner, std::uint32_t length, StepWork& /*step*/) noexcept {
+  HOLDFAST_ASSERT(length <= sequences_[owner.index].length);
   sequences_[owner.index].length = length;
 }
 
 void RecurrentPlane::hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept {
   State const& known = sequences_[sequence];
+  HOLDFAST_ASSERT(known.columns == 0);
+  HOLDFAST_ASSERT(snapshots_[snapshot].slot == 0);
   snapshots_[snapshot] = {.length = known.length, .slot = known.slot};
   if (!HOLDFAST_MUTANT(kHeldSlotReused)) {
     slots_.retain(known.slot);
@@ -194,6 +209,8 @@ void RecurrentPlane::load(std::uint32_t snapshot,
                           [[maybe_unused]] StepWork& step) noexcept {
   State& held = snapshots_[snapshot];
   State& known = sequences_[owner.index];
+  HOLDFAST_ASSERT(known.columns == 0);
+  HOLDFAST_ASSERT((kind == LoadKind::kFork) == (known.slot == 0));
   if (kind == LoadKind::kRollback && slots_.free_count() != 0 &&
       HOLDFAST_MUTANT(kHeldNotRolledBack)) {
     std::uint32_t const mixed = slots_.take(owner.mark);
@@ -222,6 +239,7 @@ void RecurrentPlane::load(std::uint32_t snapshot,
 }
 
 void RecurrentPlane::drop(std::uint32_t snapshot) noexcept {
+  HOLDFAST_ASSERT(snapshots_[snapshot].slot != 0);
   release_slot(snapshots_[snapshot].slot);
   snapshots_[snapshot] = {};
 }
@@ -234,6 +252,7 @@ void RecurrentPlane::release(Owner owner) noexcept {
 }
 
 void RecurrentPlane::capture(std::uint32_t snapshot, std::uint32_t entry) noexcept {
+  HOLDFAST_ASSERT(snapshots_[entry].slot == 0);
   snapshots_[entry] = snapshots_[snapshot];
   slots_.retain(snapshots_[entry].slot);
 }
@@ -253,6 +272,8 @@ void RecurrentPlane::restore(std::uint32_t entry,
                              Owner owner,
                              std::uint32_t length,
                              StepWork& /*step*/) noexcept {
+  HOLDFAST_ASSERT(sequences_[owner.index].slot == 0);
+  HOLDFAST_VERIFY_THAT(length == snapshots_[entry].length);
   slots_.retain(snapshots_[entry].slot);
   sequences_[owner.index] = {.length = length, .slot = snapshots_[entry].slot, .columns = 0};
 }
@@ -260,6 +281,7 @@ void RecurrentPlane::restore(std::uint32_t entry,
 void RecurrentPlane::serialize(std::uint32_t entry,
                                std::uint32_t layer_index,
                                PieceSink& sink) const noexcept {
+  HOLDFAST_ASSERT(layer_index < states_.size());
   StateInfo const& state = states_[layer_index];
   std::uint32_t const slot = snapshots_[entry].slot;
   std::uint32_t const conv_slot = HOLDFAST_MUTANT(kConvNotSerialized) ? 0 : slot;
@@ -273,6 +295,7 @@ void RecurrentPlane::serialize(std::uint32_t entry,
 
 void RecurrentPlane::deserialize(std::uint32_t entry, std::uint32_t length) noexcept {
   constexpr storage::WriterMark kNobody = 0;
+  HOLDFAST_ASSERT(snapshots_[entry].slot == 0);
   snapshots_[entry] = {.length = length, .slot = slots_.take(kNobody), .columns = 0};
 }
 
@@ -281,6 +304,8 @@ void RecurrentPlane::copy_part(std::uint32_t destination,
                                std::uint64_t offset,
                                std::uint32_t elements,
                                StepWork& step) const noexcept {
+  HOLDFAST_ASSERT(offset % kSlotRowBytes == 0);
+  HOLDFAST_ASSERT(offset + std::uint64_t{elements} * kSlotRowBytes <= slots_.page_bytes());
   if (elements != 0) {
     step.copy_rows({.plane = plane_,
                     .destination = destination,
@@ -295,20 +320,21 @@ void RecurrentPlane::release_slot(std::uint32_t slot) noexcept {
 }
 
 bool RecurrentPlane::audit() const noexcept {
-  std::uint64_t holders = 0;
-  for (std::uint64_t sequence = 0; sequence < sequences_.size(); ++sequence) {
-    holders += (sequences_[sequence].slot != 0 ? 1U : 0U) + sequences_[sequence].columns;
+  base::Tally held;
+  for (std::uint32_t sequence = 0; sequence < sequences_.size(); ++sequence) {
+    if (sequences_[sequence].slot != 0) {
+      held.add(sequences_[sequence].slot);
+    }
+    for (std::uint32_t const column : open_pages(sequence)) {
+      held.add(column);
+    }
   }
-  for (std::uint64_t snapshot = 0; snapshot < snapshots_.size(); ++snapshot) {
-    holders += snapshots_[snapshot].slot != 0 ? 1U : 0U;
+  for (std::uint32_t snapshot = 0; snapshot < snapshots_.size(); ++snapshot) {
+    if (snapshots_[snapshot].slot != 0) {
+      held.add(snapshots_[snapshot].slot);
+    }
   }
-  std::uint64_t references = 0;
-  std::uint32_t live = 0;
-  for (std::uint32_t slot = 1; slot < slots_.count(); ++slot) {
-    references += slots_.references(slot);
-    live += slots_.references(slot) != 0 ? 1U : 0U;
-  }
-  return references == holders && live + slots_.free_count() + 1 == slots_.count();
+  return slots_.audit(held);
 }
 
 }  // namespace holdfast::internal::planes

@@ -46,6 +46,7 @@ Status TailRingPlane::check(StateDescription const& state, LayerRules const& rul
 
 ClassSize TailRingPlane::size(ClassPlan const& known, Capacity const& capacity) noexcept {
   std::uint64_t const kept = std::uint64_t{capacity.snapshots} + capacity.entries;
+  HOLDFAST_ASSERT(known.ring_rows % known.page_rows == 0);
   std::uint32_t const entries = known.ring_rows / known.page_rows;
   // A long handle holds one page more.
   std::uint64_t const pages = capacity.sequences * (std::uint64_t{entries} + 1) + kept;
@@ -55,6 +56,7 @@ ClassSize TailRingPlane::size(ClassPlan const& known, Capacity const& capacity) 
 }
 
 EntryShape TailRingPlane::entry_shape(ClassPlan const& known, std::uint32_t length) noexcept {
+  HOLDFAST_ASSERT(known.pool != 0);
   std::uint32_t const rows = length % known.pool;
   return {.rows = rows,
           .row_bytes = known.layer_row_bytes() * known.layer_count,
@@ -65,6 +67,9 @@ bool TailRingPlane::create(Plan const& plan,
                            std::uint32_t plane,
                            PlaneMemory const& memory) noexcept {
   storage::ClassPlan const& known = plan.classes[plane];
+  HOLDFAST_ASSERT(known.page_rows % known.pool == 0);  // an open pool lies in one page
+  HOLDFAST_ASSERT(known.entries * known.page_rows == known.ring_rows);
+  HOLDFAST_ASSERT(memory.device_table != nullptr);
   plane_ = plane;
   name_ = name_of(known.kind);
   entries_ = known.entries;
@@ -100,6 +105,8 @@ std::uint32_t TailRingPlane::page_at(Holder holder, std::uint32_t entry) const n
 }
 
 void TailRingPlane::start(Owner owner, StepWork& /*step*/) noexcept {
+  HOLDFAST_ASSERT(owner.index != 0);
+  HOLDFAST_ASSERT(sequences_[owner.index].base_page == 0);
   sequences_[owner.index] = {};
 }
 
@@ -114,6 +121,7 @@ void TailRingPlane::for_each_touched(Opening const& opening, Visit visit) const 
   std::uint32_t const pages =
       opening.rows == 0 ? 0 : base::ceil_div(opening.base % page_rows_ + opening.rows, page_rows_);
   std::uint32_t entry = entry_of(opening.base);
+  HOLDFAST_ASSERT(entry < entries_);
   for (std::uint32_t left = std::min(pages, entries_); left != 0; --left) {
     visit(entry);
     entry = entry + 1 == entries_ ? 0 : entry + 1;
@@ -125,6 +133,7 @@ bool TailRingPlane::may_write(Owner owner,
                               Opening const& opening,
                               std::uint32_t entry) const noexcept {
   std::uint32_t const page = table(owner.index)[entry];
+  HOLDFAST_ASSERT(page != 0);
   if (is_long(opening) && entry == entry_of(opening.base - 1)) {
     return false;  // the base's live rows stay where they are until the handle closes
   }
@@ -171,10 +180,11 @@ void TailRingPlane::copy_resident(Owner owner,
                                   std::uint32_t old,
                                   StepWork& step) noexcept {
   State const& known = sequences_[owner.index];
+  HOLDFAST_ASSERT(fresh != old);
   // At most two runs: what the last lap wrote from the entry's start, and what the lap before left
   // above.
   std::uint32_t run = 0;
-  [[maybe_unused]] std::uint32_t runs = 0;
+  std::uint32_t runs = 0;
   for (std::uint32_t offset = 0; offset <= page_rows_; ++offset) {
     bool resident = false;
     if (offset < page_rows_) {
@@ -198,12 +208,16 @@ void TailRingPlane::copy_resident(Owner owner,
       ++runs;
     }
   }
+  HOLDFAST_ASSERT(runs <= 2);
   HOLDFAST_SOMETIMES(kRingTwoRuns, runs == 2);
 }
 
 void TailRingPlane::open(Owner owner, Opening const& opening, StepWork& step) noexcept {
+  HOLDFAST_ASSERT(sequences_[owner.index].base_page == 0);
+  HOLDFAST_VERIFY_THAT(sequences_[owner.index].length == opening.base);
   copy_on_write(owner, opening, step);
   take_missing(owner, opening, step);
+  HOLDFAST_VERIFY_THAT(has_needed(owner.index));
 }
 
 void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, StepWork& step) noexcept {
@@ -228,6 +242,7 @@ void TailRingPlane::copy_on_write(Owner owner, Opening const& opening, StepWork&
     pages[entry] = fresh;
     step.patch(device_table(owner.index) + entry, fresh);
     if (entry == base_entry) {
+      HOLDFAST_ASSERT(known.base_page == 0);
       known.base_page = old;  // its reference goes over to the handle
     } else {
       give_up(owner, old);
@@ -249,6 +264,8 @@ void TailRingPlane::close(Owner owner, Closing const& closing, StepWork& step) n
   Opening const& opening = closing.opening;
   std::uint32_t const keep = closing.keep;
   State& known = sequences_[owner.index];
+  HOLDFAST_ASSERT(keep <= opening.rows);
+  HOLDFAST_ASSERT(closing.reached >= opening.base);
   if (known.base_page != 0) {
     if (keep == 0) {
       HOLDFAST_SOMETIMES(kRingBaseReturned, true);
@@ -277,6 +294,7 @@ void TailRingPlane::close(Owner owner, Closing const& closing, StepWork& step) n
                      opening.round && lo > known.lo && opening.base + keep < lo + ring_rows_);
   known.lo = std::max(known.lo, lo);
   known.length = opening.base + keep;
+  HOLDFAST_VERIFY_THAT(has_needed(owner.index));
 }
 
 Status TailRingPlane::can_truncate(std::uint32_t sequence, std::uint32_t length) const noexcept {
@@ -294,13 +312,17 @@ Status TailRingPlane::can_truncate(std::uint32_t sequence, std::uint32_t length)
 
 void TailRingPlane::truncate(Owner owner, std::uint32_t length, StepWork& /*step*/) noexcept {
   State& known = sequences_[owner.index];
+  HOLDFAST_ASSERT(length <= known.length);
   known.length = length;
   known.lo = std::min(known.lo, length);
+  HOLDFAST_VERIFY_THAT(has_needed(owner.index));
 }
 
 void TailRingPlane::hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept {
   State& known = sequences_[sequence];
   Held& held = snapshots_[snapshot];
+  HOLDFAST_ASSERT(known.base_page == 0);
+  HOLDFAST_ASSERT(held.page == 0);
   held = {.length = known.length, .page = 0};
   if (known.length % pool_ != 0 && !HOLDFAST_MUTANT(kTailRowsNotHeld)) {
     held.page = table(sequence)[entry_of(known.length - 1)];
@@ -317,6 +339,7 @@ void TailRingPlane::load(std::uint32_t snapshot,
   Held const& held = snapshots_[snapshot];
   State& known = sequences_[owner.index];
   auto const pages = table(owner.index);
+  HOLDFAST_ASSERT(known.base_page == 0);
   if (held.page != 0) {
     pages_.retain(held.page);
   }
@@ -338,6 +361,7 @@ void TailRingPlane::load(std::uint32_t snapshot,
   known.length = held.length;
   known.lo = open_pool(held.length);
   known.sealed = kind == LoadKind::kFork ? held.length : std::max(known.sealed, held.length);
+  HOLDFAST_VERIFY_THAT(has_needed(owner.index));
 }
 
 void TailRingPlane::drop(std::uint32_t snapshot) noexcept {
@@ -348,6 +372,8 @@ void TailRingPlane::drop(std::uint32_t snapshot) noexcept {
 }
 
 void TailRingPlane::capture(std::uint32_t snapshot, std::uint32_t entry) noexcept {
+  HOLDFAST_ASSERT(snapshot != entry);
+  HOLDFAST_ASSERT(snapshots_[entry].page == 0);
   // The page is in the lap in which the snapshot shared it: whoever writes it later was kept off.
   snapshots_[entry] = snapshots_[snapshot];
   if (snapshots_[entry].page != 0) {
@@ -374,6 +400,7 @@ void TailRingPlane::restore(std::uint32_t entry,
                             std::uint32_t length,
                             StepWork& step) noexcept {
   Held const& held = snapshots_[entry];
+  HOLDFAST_ASSERT(sequences_[owner.index].base_page == 0);
   sequences_[owner.index] = {
       .length = length, .lo = open_pool(length), .sealed = length, .base_page = 0};
   if (length % pool_ != 0 && held.page != 0) {
@@ -383,6 +410,7 @@ void TailRingPlane::restore(std::uint32_t entry,
     table(owner.index)[slot] = held.page;
     step.patch(device_table(owner.index) + slot, held.page);
   }
+  HOLDFAST_VERIFY_THAT(has_needed(owner.index));
 }
 
 void TailRingPlane::serialize(std::uint32_t entry,
@@ -391,6 +419,7 @@ void TailRingPlane::serialize(std::uint32_t entry,
   Held const& held = snapshots_[entry];
   std::uint32_t const rows = held.length % pool_;
   if (rows != 0) {
+    HOLDFAST_ASSERT(held.page != 0);
     std::uint64_t const first = std::uint64_t{open_pool(held.length) % page_rows_} * row_bytes_;
     sink.piece(pages_.address(held.page) + layer_index * strip_bytes_ + first,
                std::uint64_t{rows} * row_bytes_);
@@ -399,6 +428,7 @@ void TailRingPlane::serialize(std::uint32_t entry,
 
 void TailRingPlane::deserialize(std::uint32_t entry, std::uint32_t length) noexcept {
   constexpr storage::WriterMark kNobody = 0;
+  HOLDFAST_ASSERT(snapshots_[entry].page == 0);
   snapshots_[entry] = {.length = length, .page = length % pool_ != 0 ? pages_.take(kNobody) : 0};
 }
 
@@ -413,24 +443,39 @@ void TailRingPlane::release(Owner owner) noexcept {
   sequences_[owner.index] = {};
 }
 
+bool TailRingPlane::has_needed(std::uint32_t sequence) const noexcept {
+  State const& known = sequences_[sequence];
+  std::uint32_t const first = open_pool(known.length);
+  return first == known.length ||
+         (known.lo <= first && table(sequence)[entry_of(known.length - 1)] != 0);
+}
+
 bool TailRingPlane::audit() const noexcept {
-  std::uint64_t holders = 0;
-  for (std::uint64_t entry = 0; entry < tables_.size(); ++entry) {
-    holders += tables_[entry] != 0 ? 1U : 0U;
+  base::Tally held;
+  bool is_sound = true;
+  for (std::uint32_t sequence = 0; sequence < sequences_.size(); ++sequence) {
+    State const& known = sequences_[sequence];
+    is_sound = is_sound && known.lo <= known.length && has_needed(sequence);
+    if (known.base_page != 0) {
+      held.add(known.base_page);
+    }
+    for (std::uint32_t const page : table(sequence)) {
+      if (page != 0) {
+        held.add(page);
+      }
+    }
   }
-  for (std::uint64_t sequence = 0; sequence < sequences_.size(); ++sequence) {
-    holders += sequences_[sequence].base_page != 0 ? 1U : 0U;
+  for (std::uint32_t snapshot = 0; snapshot < snapshots_.size(); ++snapshot) {
+    Held const& known = snapshots_[snapshot];
+    if (known.page != 0) {
+      held.add(known.page);
+      // What it sees is sealed against the page's writer, in the lap in which it was shared.
+      storage::WriterMark const mark = pages_.writer(known.page);
+      is_sound = is_sound &&
+                 (mark == 0 || known.length <= sequences_[static_cast<std::uint32_t>(mark)].sealed);
+    }
   }
-  for (std::uint64_t snapshot = 0; snapshot < snapshots_.size(); ++snapshot) {
-    holders += snapshots_[snapshot].page != 0 ? 1U : 0U;
-  }
-  std::uint64_t references = 0;
-  std::uint32_t live = 0;
-  for (std::uint32_t page = 1; page < pages_.count(); ++page) {
-    references += pages_.references(page);
-    live += pages_.references(page) != 0 ? 1U : 0U;
-  }
-  return references == holders && live + pages_.free_count() + 1 == pages_.count();
+  return is_sound && pages_.audit(held);
 }
 
 }  // namespace holdfast::internal::planes

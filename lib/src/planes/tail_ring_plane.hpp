@@ -98,6 +98,8 @@ class TailRingPlane {
   [[nodiscard]] std::span<std::uint32_t const> table(std::uint32_t sequence) const noexcept {
     return tables_.span(std::uint64_t{sequence} * entries_, entries_);
   }
+  /// Whether what a sequence's length needs is resident.
+  [[nodiscard]] bool has_needed(std::uint32_t sequence) const noexcept;
   [[nodiscard]] bool is_long(Opening const& opening) const noexcept;
   [[nodiscard]] bool may_write(Owner owner,
                                Opening const& opening,
