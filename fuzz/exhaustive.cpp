@@ -25,9 +25,9 @@ constexpr std::uint32_t kMostSnapshots = 2;  // live at once
 constexpr std::uint32_t kRoundRows = 2;
 constexpr std::uint32_t kPayloadBit = 400;  // a byte behind the header of every geometry's entry
 
-/// Rows of the ring; of a layout without one, what the geometries usually have.
-std::uint32_t ring_rows(ModelShape const& shape) {
-  return shape.rings.empty() ? 3 * shape.page_rows : shape.rings.front().rows;
+/// Rows that stay of a windowed plane; of a layout without one, what the geometries usually have.
+std::uint32_t kept_rows(ModelShape const& shape) {
+  return shape.windows.empty() ? 3 * shape.page_rows : shape.windows.front().plane.kept_rows;
 }
 
 AnyOp append(std::uint32_t rows, std::uint32_t token) {
@@ -43,7 +43,7 @@ Program make_open_pool(ModelShape const& shape) {
 }
 
 Program make_wrapped_ring(ModelShape const& shape) {
-  std::uint32_t const first = ring_rows(shape) - 1;
+  std::uint32_t const first = kept_rows(shape) - 1;
   return {model::CreateOp{kFirst}, append(first, 1), append(3, 1 + first)};
 }
 
@@ -130,7 +130,7 @@ class Collector {
     }
     add(model::AppendOp{name, page, token, 1, 0, mode});      // row by row
     add(model::AppendOp{name, page + 1, token, 0, 1, mode});  // through views
-    std::uint32_t const lap = ring_rows(shape_) + 1;
+    std::uint32_t const lap = kept_rows(shape_) + 1;
     add(model::BeginOp{name, lap, lap, token, 0, 0, mode});
     add(model::BeginOp{name, page, 1, token, 0, 1, mode});  // a view that is not used to the end
     if (shape_.has_draft()) {

@@ -171,12 +171,13 @@ struct ChoiceChanger {
 
 /// A number beside an edge of the geometry; `from` is where rows are counted from.
 std::uint32_t boundary(ModelShape const& shape, std::uint32_t from, Source& source) {
-  bool const has_ring = !shape.rings.empty();
-  std::array<std::uint32_t, 5> const units = {shape.page_rows,
-                                              has_ring ? shape.rings.front().pool : 1,
-                                              has_ring ? shape.rings.front().rows : 1,
-                                              std::max(1U, shape.capacity.largest_round),
-                                              shape.capacity.tokens};
+  bool const has_window = !shape.windows.empty();
+  std::array<std::uint32_t, 5> const units = {
+      shape.page_rows,
+      has_window ? shape.windows.front().plane.window_rows : 1,
+      has_window ? shape.windows.front().plane.kept_rows : 1,
+      std::max(1U, shape.capacity.largest_round),
+      shape.capacity.tokens};
   std::uint32_t const unit = units[source.below(static_cast<std::uint32_t>(units.size()))];
   std::uint32_t const target = (from / unit + source.below(3)) * unit + source.below(3);
   return target > from ? target - 1 - from : source.below(3);

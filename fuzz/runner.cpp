@@ -243,7 +243,14 @@ bool Runner::find_entry(Check const& check,
     auto const open = check.inspection.open_pages(holder.index, plane);
     bool const is_open = std::find(open.begin(), open.end(), place.page) != open.end();
     place.open = has_slot && is_open && check.inspection.page_references(plane, place.page) == 1;
-    return is_open;
+    // A window moves on: rows that are below it when the handle closes are given back at once.
+    auto const& kept = subject.before.pages[plane];
+    bool const was_own =
+        subject.before.live && std::find(kept.begin(), kept.end(), place.page) != kept.end();
+    place.gone = place.alone = info.window_rows != 0 &&
+                               check.inspection.page_references(plane, place.page) == 0 &&
+                               (was_own || free_.was_free(plane, place.page));
+    return is_open || place.gone;
   }
   std::uint32_t const entry = place.entry =
       first + static_cast<std::uint32_t>(found - pages_.begin());

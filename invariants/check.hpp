@@ -57,6 +57,22 @@ struct PlaneBinding {
   model::ReferencePlane const* reference = nullptr;  // nullptr for recurrent planes
   /// Whether its length is a watermark that may lag behind the sequence.
   [[nodiscard]] bool is_draft() const noexcept { return rule_of(info.kind) == PlaneRule::kDraft; }
+  /// Its meaning, when only the last rows stay; else nullptr.
+  [[nodiscard]] model::ReferenceWindow const* window() const noexcept {
+    return reference == nullptr ? nullptr : reference->window;
+  }
+  /// Rows that a holder with `length` rows is sure of: of a windowed plane those that this length needs.
+  [[nodiscard]] model::RowRange needed_rows(model::ModelShape const& shape,
+                                            std::uint32_t length) const noexcept {
+    return {window() == nullptr
+                ? 0
+                : window()->first_needed(shape.planes[model_planes.front()], length),
+            units(length)};
+  }
+  /// Page in the order of rows, and the table entry where it lies.
+  [[nodiscard]] std::uint32_t entry_of_row(std::uint32_t row) const noexcept {
+    return (info.ring_rows == 0 ? row : row % info.ring_rows) / info.page_rows;
+  }
   /// Rows that the plane must have of a history.
   [[nodiscard]] std::uint32_t rows_of(model::History const& history) const noexcept {
     return is_draft() ? history.watermark
@@ -82,7 +98,8 @@ struct Before {
   bool live = false;               // for the model
   SequenceInfo sequence;           // of the record that its id names, whoever has it now
   std::vector<PlaneState> planes;  // by plane
-  std::vector<std::vector<std::uint32_t>> pages;  // by plane: the last page, of rings all
+  std::vector<std::vector<std::uint32_t>>
+      pages;  // by plane: the last page; where rows wrap around, all
 };
 
 /// Rows of one page, or a state slot, that the last operation wrote.
@@ -95,6 +112,7 @@ struct Place {
   std::uint32_t entry = UINT32_MAX;  // UINT32_MAX: the page is not there
   bool alone = false;                // nobody else holds the page or its chunk
   bool open = false;                 // a state slot that only the open handle held when it wrote
+  bool gone = false;                 // free before or its own, and given back in the operation
 };
 
 /// Everything a check may read.

@@ -45,7 +45,7 @@ void count_holder(Check const& check, PlaneBinding const& plane, Holder holder, 
     if (state.slot < counts.pages.size()) {
       ++counts.pages[state.slot];
     }
-  } else if (plane.info.ring_rows != 0) {
+  } else if (plane.info.chunk_pages == 0) {
     counts.table.resize(state.pages);
     check.inspection.pages(holder, plane.index, 0, counts.table);
     for (std::uint32_t const page : counts.table) {

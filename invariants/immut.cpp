@@ -7,16 +7,13 @@
 namespace holdfast::invariant {
 namespace {
 
-/// Rows of a plane that a snapshot or entry holds: of rings the open pool's, of the others all.
+/// Rows of a plane that a snapshot or entry holds: of windowed ones those that its length needs, of the
+/// others all.
 model::RowRange held_rows(Check const& check,
                           PlaneBinding const& plane,
                           model::History const& history) {
   auto const length = static_cast<std::uint32_t>(history.tokens.size());
-  if (plane.info.kind == PlaneKind::kTailRing) {
-    std::uint32_t const pool = check.model.shape().planes[plane.model_planes.front()].pool;
-    return {length / pool * pool, length};
-  }
-  return {0, plane.rows_of(history)};
+  return {plane.needed_rows(check.model.shape(), length).first, plane.rows_of(history)};
 }
 
 /// Compares what a snapshot or entry holds on one written page.
@@ -35,14 +32,13 @@ void check_page(Check const& check,
   }
   model::RowRange const held = held_rows(check, plane, history);
   std::uint32_t const page_rows = plane.info.page_rows;
-  if (plane.info.ring_rows == 0 && place.entry != UINT32_MAX &&
+  if (plane.info.window_rows == 0 && place.entry != UINT32_MAX &&
       check.inspection.page(holder, plane.index, place.entry) != place.page) {
     return;  // a shared page has the same entry in every table
   }
   for (std::uint32_t first = held.first / page_rows * page_rows; first < held.last;
        first += page_rows) {
-    std::uint32_t const physical = plane.info.ring_rows == 0 ? first : first % plane.info.ring_rows;
-    if (check.inspection.page(holder, plane.index, physical / page_rows) == place.page) {
+    if (check.inspection.page(holder, plane.index, plane.entry_of_row(first)) == place.page) {
       check_rows(check,
                  report,
                  "IMMUT",

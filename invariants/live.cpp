@@ -16,7 +16,7 @@ void add(Check const& check, Report& report, PlaneBinding const* plane, std::str
               .text = std::move(text)});
 }
 
-/// A ring that forgets resident rows would refuse a truncation that is legal.
+/// A windowed plane that forgets resident rows would refuse a truncation that is legal.
 void check_resident(Check const& check, Report& report, PlaneBinding const& plane) {
   model::History const& history = check.model.history(check.model.sequence(*check.subject));
   std::uint32_t const must = check.model.view(history, plane.model_planes.front()).lo;
@@ -25,7 +25,7 @@ void check_resident(Check const& check, Report& report, PlaneBinding const& plan
     add(check,
         report,
         &plane,
-        "rows from " + std::to_string(must) + " on are resident, but the ring says from " +
+        "rows from " + std::to_string(must) + " on are resident, but the plane says from " +
             std::to_string(lo) + ", and would refuse to be shortened to them");
   }
 }
@@ -103,7 +103,7 @@ void cheap(Check const& check, Report& report) {
     check_lacking(check, report);
   }
   for (PlaneBinding const& plane : check.planes) {
-    if (check.touched && report.is_clean() && plane.info.ring_rows != 0) {
+    if (check.touched && report.is_clean() && plane.window() != nullptr) {
       check_resident(check, report, plane);
     }
   }

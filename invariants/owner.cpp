@@ -72,36 +72,36 @@ std::uint32_t seen_length(PlaneBinding const& plane, model::History const& histo
   return plane.is_draft() ? history.watermark : static_cast<std::uint32_t>(history.tokens.size());
 }
 
-/// Rows of the page at table entry `entry` that a holder sees: of the page's rows, [first, last).
-model::RowRange seen_rows(PlaneBinding const& plane,
+/// Rows of the page at table entry `entry` that a holder is sure to see: of the page's rows, [first, last).
+model::RowRange seen_rows(Check const& check,
+                          PlaneBinding const& plane,
                           std::uint32_t entry,
-                          std::uint32_t pool,
                           std::uint32_t length) {
   std::uint32_t const page_rows = plane.info.page_rows;
-  if (plane.info.ring_rows == 0) {
-    std::uint32_t const units = plane.units(length);
-    std::uint32_t const first = entry * page_rows;
-    return {0, units > first ? std::min(units - first, page_rows) : 0};
+  model::RowRange const needed = plane.needed_rows(check.model.shape(), length);
+  std::uint32_t page = entry;
+  if (plane.info.ring_rows != 0) {
+    page = needed.first / page_rows;
+    while (page * page_rows < needed.last && plane.entry_of_row(page * page_rows) != entry) {
+      ++page;
+    }
   }
-  // A ring's holder is sure of its open pool only; it lies inside one page.
-  std::uint32_t const open_pool = length / pool * pool;
-  if (open_pool == length || open_pool % plane.info.ring_rows / page_rows != entry) {
-    return {};
-  }
-  return {open_pool % page_rows, (length - 1) % page_rows + 1};
+  std::uint32_t const start = page * page_rows;
+  std::uint32_t const first = std::max(needed.first, start);
+  std::uint32_t const last = std::min(needed.last, start + page_rows);
+  return first < last ? model::RowRange{first - start, last - start} : model::RowRange{};
 }
 
 bool overlaps(model::RowRange seen, Place const& place) {
   return std::max(seen.first, place.first_row) < std::min(seen.last, place.last_row);
 }
 
-std::uint32_t pool_of(Check const& check, PlaneBinding const& plane) {
-  return check.model.shape().planes[plane.model_planes.front()].pool;
-}
-
 void check_page(Check const& check, Report& report, Place const& place) {
   PlaneBinding const& plane = *place.plane;
   std::uint32_t const entry = place.entry;
+  if (place.gone) {
+    return;
+  }
   if (entry == UINT32_MAX) {
     add(check,
         report,
@@ -110,13 +110,12 @@ void check_page(Check const& check, Report& report, Place const& place) {
             ", which its table does not have where it writes");
     return;
   }
-  std::uint32_t const pool = plane.info.ring_rows == 0 ? 1 : pool_of(check, plane);
   // Its own committed rows, on a page that it had before.
   auto const& kept = check.before.pages[plane.index];
   if (check.before.live && std::find(kept.begin(), kept.end(), place.page) != kept.end() &&
-      overlaps(seen_rows(plane,
+      overlaps(seen_rows(check,
+                         plane,
                          entry,
-                         pool,
                          plane.is_draft() ? check.before.planes[plane.index].length
                                           : check.before.sequence.position),
                place)) {
@@ -131,7 +130,7 @@ void check_page(Check const& check, Report& report, Place const& place) {
   }
   for_each_held(check, [&](Label name, Holder holder, model::History const& history) {
     if (report.is_clean() && check.inspection.page(holder, plane.index, entry) == place.page &&
-        overlaps(seen_rows(plane, entry, pool, seen_length(plane, history)), place)) {
+        overlaps(seen_rows(check, plane, entry, seen_length(plane, history)), place)) {
       add(check,
           report,
           place,
@@ -142,7 +141,7 @@ void check_page(Check const& check, Report& report, Place const& place) {
       check, [&](model::SequenceName name, Holder holder, model::History const& history) {
         if (report.is_clean() && name != *check.subject && !check.model.sequence(name).unknown &&
             check.inspection.page(holder, plane.index, entry) == place.page &&
-            overlaps(seen_rows(plane, entry, pool, seen_length(plane, history)), place)) {
+            overlaps(seen_rows(check, plane, entry, seen_length(plane, history)), place)) {
           add(check,
               report,
               place,

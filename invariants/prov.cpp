@@ -7,7 +7,7 @@ namespace {
 
 /// One row a token, all of them kept.
 bool is_mine(PlaneBinding const& plane) noexcept {
-  return plane.reference != nullptr && plane.info.unit_tokens == 1 && plane.info.ring_rows == 0;
+  return plane.reference != nullptr && plane.info.unit_tokens == 1 && plane.window() == nullptr;
 }
 
 void cheap(Check const& check, Report& report) {

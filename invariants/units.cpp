@@ -16,7 +16,7 @@ void add(
               .text = std::move(text)});
 }
 
-/// Entries that so many rows take; of rings all.
+/// Entries that so many rows take; where rows wrap around, all.
 std::uint32_t entries_for(PlaneBinding const& plane, std::uint32_t rows) noexcept {
   return plane.info.ring_rows != 0 ? plane.info.entries : pages_for(plane, rows);
 }
@@ -41,8 +41,9 @@ bool check_size(Report& report,
   return false;
 }
 
-/// Entries [first, last) name live pages of the plane's arena, on the device as on the host. A
-/// ring's entry without a page says nothing.
+/// Entries [first, last) name live pages of the plane's arena, on the device as on the host. Where rows
+/// wrap around, an entry without a page says nothing; in an absolute table it names page 0 once its rows
+/// are gone.
 void check_entries(Check const& check,
                    Report& report,
                    PlaneBinding const& plane,
@@ -68,7 +69,10 @@ void check_entries(Check const& check,
     if (page == 0 && plane.info.ring_rows != 0) {
       continue;
     }
-    bool const is_live = page != 0 && check.inspection.page_references(plane.index, page) != 0;
+    bool const is_gone = page == 0 && (entry + 1) * plane.info.page_rows <=
+                                          check.inspection.state(holder, plane.index).lo;
+    bool const is_live =
+        is_gone || (page != 0 && check.inspection.page_references(plane.index, page) != 0);
     if (!is_live || (check.settled && device[in_block] != page)) {
       add(report,
           plane,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WINDOW: the rows that a ring says are resident, and those of the open pool, are there and right.
+// WINDOW: the rows that a windowed plane says are resident, and those that its length needs, are there and
+// right; pages of an absolute table below them are given back.
 #include <algorithm>
 
 #include "invariants/check.hpp"
@@ -7,26 +8,45 @@
 namespace holdfast::invariant {
 namespace {
 
-/// Resident rows from `from` on, and the open pool.
-void check_ring(Check const& check,
-                Report& report,
-                PlaneBinding const& plane,
-                Holder holder,
-                Label name,
-                model::History const& history,
-                std::uint32_t from) {
-  auto const length = static_cast<std::uint32_t>(history.tokens.size());
-  std::uint32_t const pool = check.model.shape().planes[plane.model_planes.front()].pool;
-  std::uint32_t const open_pool = length / pool * pool;
+/// Entries of an absolute table whose rows are all gone name page 0.
+void check_given_back(
+    Check const& check, Report& report, PlaneBinding const& plane, Holder holder, Label name) {
   PlaneState const state = check.inspection.state(holder, plane.index);
-  if (length % pool != 0 && state.lo > open_pool) {
+  for (std::uint32_t entry = 0; (entry + 1) * plane.info.page_rows <= state.lo; ++entry) {
+    if (std::uint32_t const page = check.inspection.page(holder, plane.index, entry); page != 0) {
+      report.add({.id = "WINDOW",
+                  .plane = plane.info.name,
+                  .layer = plane.info.layers.front(),
+                  .position = std::int64_t{entry} * plane.info.page_rows,
+                  .holder = name.text(),
+                  .text = "page " + std::to_string(page) +
+                          " is still held, though rows are resident "
+                          "only from " +
+                          std::to_string(state.lo) + " on"});
+      return;
+    }
+  }
+}
+
+/// Resident rows from `from` on, and those that the length needs.
+void check_window(Check const& check,
+                  Report& report,
+                  PlaneBinding const& plane,
+                  Holder holder,
+                  Label name,
+                  model::History const& history,
+                  std::uint32_t from) {
+  auto const length = static_cast<std::uint32_t>(history.tokens.size());
+  std::uint32_t const needed = plane.needed_rows(check.model.shape(), length).first;
+  PlaneState const state = check.inspection.state(holder, plane.index);
+  if (needed < length && state.lo > needed) {
     report.add({.id = "WINDOW",
                 .plane = plane.info.name,
                 .layer = plane.info.layers.front(),
-                .position = open_pool,
+                .position = needed,
                 .holder = name.text(),
-                .text = "the open pool starts at " + std::to_string(open_pool) +
-                        ", but rows are resident only from " + std::to_string(state.lo)});
+                .text = "rows are needed from " + std::to_string(needed) +
+                        " on, but rows are resident only from " + std::to_string(state.lo)});
     return;
   }
   std::uint32_t const must = check.model.view(history, plane.model_planes.front()).lo;
@@ -38,24 +58,27 @@ void check_ring(Check const& check,
                 .holder = name.text(),
                 .text = "rows from " + std::to_string(state.lo) +
                         " on count as resident, but those below " + std::to_string(must) +
-                        " may have been overwritten"});
+                        " may be gone"});
     return;
   }
-  std::uint32_t const first = std::max(state.lo, std::min(from, open_pool));
+  if (plane.info.ring_rows == 0) {
+    check_given_back(check, report, plane, holder, name);
+  }
+  std::uint32_t const first = std::max(state.lo, std::min(from, needed));
   check_rows(
       check, report, "WINDOW", plane, holder, name, history, {std::min(first, length), length});
 }
 
 void cheap(Check const& check, Report& report) {
   for (PlaneBinding const& plane : check.planes) {
-    if (check.touched && report.is_clean() && plane.info.kind == PlaneKind::kTailRing) {
-      check_ring(check,
-                 report,
-                 plane,
-                 check.holder(*check.subject),
-                 label(*check.subject),
-                 check.model.history(check.model.sequence(*check.subject)),
-                 check.touched_first);
+    if (check.touched && report.is_clean() && plane.window() != nullptr) {
+      check_window(check,
+                   report,
+                   plane,
+                   check.holder(*check.subject),
+                   label(*check.subject),
+                   check.model.history(check.model.sequence(*check.subject)),
+                   check.touched_first);
     }
   }
 }
@@ -64,10 +87,10 @@ void deep(Check const& check, Report& report) {
   for_each_sequence(
       check, [&](model::SequenceName name, Holder holder, model::History const& history) {
         for (PlaneBinding const& plane : check.planes) {
-          // While a handle is open its rows may have lapped all but the open pool's.
-          if (report.is_clean() && plane.info.kind == PlaneKind::kTailRing &&
+          // While a handle is open its rows may have taken the place of all but those that are needed.
+          if (report.is_clean() && plane.window() != nullptr &&
               !check.model.sequence(name).open.open && !check.model.sequence(name).unknown) {
-            check_ring(check, report, plane, holder, label(name), history, 0);
+            check_window(check, report, plane, holder, label(name), history, 0);
           }
         }
       });

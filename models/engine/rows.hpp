@@ -30,13 +30,15 @@ struct PlaneShape {
   std::uint32_t elements = 0;  // of one row
   std::uint32_t parts = 1;     // equal parts of a row
   Format format = Format::kF32;
-  std::uint32_t pool = 0;       // tail ring and pool keys
-  std::uint32_t key_width = 0;  // tail ring and pool keys
-  std::uint32_t ring_rows = 0;  // tail ring
-  bool derived = false;         // built by the library, never written
-  std::uint32_t shares = 1;     // equal shares of a part that say whose they are; one a rank
-  bool split = false;           // each rank holds its share of every part
-  std::uint32_t heads = 1;      // layers of other heads are of another plane class
+  std::uint32_t pool = 0;         // tail ring and pool keys
+  std::uint32_t key_width = 0;    // tail ring and pool keys
+  std::uint32_t window_rows = 0;  // rows that the next token needs at most, its own counted; 0: all
+  std::uint32_t kept_rows = 0;    // of a windowed plane: rows that stay at most
+  std::uint32_t ring_rows = 0;    // tail ring
+  bool derived = false;           // built by the library, never written
+  std::uint32_t shares = 1;       // equal shares of a part that say whose they are; one a rank
+  bool split = false;             // each rank holds its share of every part
+  std::uint32_t heads = 1;        // layers of other heads are of another plane class
 };
 
 /// What one layer has in a state slot: conv window [channels, window], then ssm [heads, d_k, d_v],

@@ -50,16 +50,16 @@ Edge edge_of(ModelShape const& shape, std::uint32_t length) {
   if (length % shape.page_rows == 0) {
     return Edge::kPageEdge;
   }
-  std::uint32_t const pool = shape.rings.empty() ? 1 : shape.rings.front().pool;
+  std::uint32_t const pool = shape.windows.empty() ? 1 : shape.windows.front().plane.window_rows;
   return length % pool == 0 ? Edge::kPoolEdge : Edge::kInside;
 }
 
 Lap lap_of(ModelShape const& shape, History const& history) {
-  if (shape.rings.empty()) {
+  if (shape.windows.empty()) {
     return Lap::kFirst;
   }
   auto const length = static_cast<std::uint32_t>(history.tokens.size());
-  std::uint32_t const rows = shape.rings.front().rows;
+  std::uint32_t const rows = shape.windows.front().plane.kept_rows;
   std::uint32_t const first = length > rows ? length - rows : 0;
   if (history.lo[0] > first) {
     return Lap::kShort;

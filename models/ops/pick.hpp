@@ -148,13 +148,15 @@ inline std::uint32_t pick_power(Source& source) noexcept {
   return source.one_in(3) ? power - 1 + source.below(3) : power;
 }
 
-/// What has edges: a page, a chunk's pages cannot be seen by rows; a pool, a ring, the largest round.
+/// What has edges: a page, a chunk's pages cannot be seen by rows; a window, what stays of it, the largest
+/// round.
 inline std::uint32_t pick_edge(GenerateContext const& context) noexcept {
   ModelShape const& shape = context.model.shape();
   Source& source = context.source;
-  if (!shape.rings.empty() && source.one_in(2)) {
-    auto const& ring = shape.rings[source.below(static_cast<std::uint32_t>(shape.rings.size()))];
-    return source.one_in(2) ? ring.pool : ring.rows;
+  if (!shape.windows.empty() && source.one_in(2)) {
+    auto const count = static_cast<std::uint32_t>(shape.windows.size());
+    PlaneShape const& plane = shape.windows[source.below(count)].plane;
+    return source.one_in(2) ? plane.window_rows : plane.kept_rows;
   }
   return source.one_in(4) ? std::max(1U, shape.capacity.largest_round) : shape.page_rows;
 }

@@ -82,6 +82,11 @@ class FreeStorage {
   void set_on_poison(std::function<void(std::byte const*, std::uint64_t)> on_poison) {
     on_poison_ = std::move(on_poison);
   }
+  /// Whether a page was free at the last update. O(free pages).
+  [[nodiscard]] bool was_free(std::uint32_t plane, std::uint32_t page) const noexcept {
+    std::vector<std::uint32_t> const& free = planes_[plane].free;
+    return std::find(free.begin(), free.end(), page) != free.end();
+  }
   /// By plane, as of the last update.
   [[nodiscard]] std::span<FreeCounts const> counts() const noexcept { return counts_; }
 

@@ -66,8 +66,9 @@ bool Model::is_usable(ModelEntry const& entry, std::uint32_t length) const noexc
   if (!shape_.states.empty() && length != own) {
     return false;  // a state has no positions but its own
   }
-  return std::all_of(shape_.rings.begin(), shape_.rings.end(), [&](ModelShape::Ring const& ring) {
-    return length % ring.pool == 0 || length / ring.pool == own / ring.pool;
+  return std::all_of(shape_.windows.begin(), shape_.windows.end(), [&](auto const& window) {
+    std::uint32_t const first = window.first_needed(length);
+    return first == length || first >= window.first_needed(own);
   });
 }
 
@@ -133,8 +134,8 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name, Observat
   history.state_id = from.state_id;
   history.watermark = std::min(from.watermark, longest);
   history.lo.fill(0);
-  for (std::uint32_t ring = 0; ring < shape_.rings.size(); ++ring) {
-    history.lo[ring] = longest / shape_.rings[ring].pool * shape_.rings[ring].pool;
+  for (std::uint32_t i = 0; i < shape_.windows.size(); ++i) {
+    history.lo[i] = shape_.windows[i].first_needed(longest);
   }
   live_sequences_.push_back(name.value);
   next_sequence_ = std::max(next_sequence_, name.value + 1);

@@ -67,9 +67,9 @@ void Model::copy_history(std::uint32_t from, std::uint32_t to) {
 }
 
 HistoryView Model::view(History const& history, std::uint32_t plane) const noexcept {
-  std::uint32_t const ring = shape_.ring_of_plane[plane];
+  std::uint32_t const window = shape_.window_of_plane[plane];
   return {.tokens = history.tokens,
-          .lo = ring == kRingLimit ? 0 : history.lo[ring],
+          .lo = window == kWindowLimit ? 0 : history.lo[window],
           .watermark = history.watermark};
 }
 
@@ -171,7 +171,7 @@ bool Model::step_fits(std::span<StepPart const> items) const noexcept {
   // One page for each page_rows rows of each holder, one more for each copy; pool keys need fewer.
   std::uint32_t slots = slots_held();
   std::uint32_t pages = 0;
-  std::uint32_t ring_pages = 0;
+  std::array<std::uint32_t, kWindowLimit> window_pages{};
   for (std::uint32_t const live : live_sequences_) {
     ModelSequence const& sequence = sequences_[live];
     auto const length = static_cast<std::uint32_t>(history(sequence).tokens.size());
@@ -186,8 +186,10 @@ bool Model::step_fits(std::span<StepPart const> items) const noexcept {
       }
     }
     pages += ceil_div(length + open, shape_.page_rows);
-    for (ModelShape::Ring const& ring : shape_.rings) {
-      ring_pages = std::max(ring_pages, ring.rows / shape_.page_rows);
+    for (std::uint32_t i = 0; i < shape_.windows.size(); ++i) {
+      ModelShape::Window const& window = shape_.windows[i];
+      window_pages[i] +=
+          window.meaning->sequence_pages(window.plane, shape_.page_rows, length + open);
     }
   }
   for (std::uint32_t const live : live_snapshots_) {
@@ -198,11 +200,17 @@ bool Model::step_fits(std::span<StepPart const> items) const noexcept {
     pages += ceil_div(static_cast<std::uint32_t>(entries_[live].history.tokens.size()),
                       shape_.page_rows);
   }
-  ring_pages = (ring_pages + 1) * static_cast<std::uint32_t>(live_sequences_.size()) +
-               static_cast<std::uint32_t>(live_snapshots_.size() + live_entries_.size());
+  auto const held = static_cast<std::uint32_t>(live_snapshots_.size() + live_entries_.size());
+  std::uint32_t most_window_pages = 0;
+  for (std::uint32_t i = 0; i < shape_.windows.size(); ++i) {
+    ModelShape::Window const& window = shape_.windows[i];
+    most_window_pages = std::max(
+        most_window_pages,
+        window_pages[i] + held * window.meaning->held_pages(window.plane, shape_.page_rows));
+  }
   return (shape_.states.empty() || capacity.slots == 0 || slots <= capacity.slots) &&
          (capacity.pages == 0 || pages <= capacity.pages) &&
-         (capacity.ring_pages == 0 || ring_pages <= capacity.ring_pages);
+         (capacity.ring_pages == 0 || most_window_pages <= capacity.ring_pages);
 }
 
 Observation Model::check_begin(SequenceName name,
@@ -386,16 +394,16 @@ void Model::close_handle(SequenceName name, std::uint32_t keep) {
     shape_.states[s].advance(shape_.states[s], kept, state, state);
   }
   log_removed(std::span{open.tokens}.subspan(keep));
-  for (std::uint32_t ring = 0; ring < shape_.rings.size(); ++ring) {
-    auto const [pool, rows] = shape_.rings[ring];
-    // Through a view any open row may have been written; a ring has a view only for few rows.
-    bool const has_view = open.viewed && open.rows <= rows - base % pool;
-    std::uint32_t const reached = base + (has_view ? open.rows : open.written);
-    std::uint32_t lo = reached > rows ? reached - rows : 0;
-    if (keep == 0 && !open.round) {
-      lo = std::min(lo, base / pool * pool);
-    }
-    history.lo[ring] = std::max(history.lo[ring], lo);
+  for (std::uint32_t i = 0; i < shape_.windows.size(); ++i) {
+    auto const& [meaning, plane] = shape_.windows[i];
+    // Through a view any open row may have been written; there may be one only for few rows.
+    bool const has_view = open.viewed && open.rows <= meaning->view_limit(plane, base);
+    ClosedHandle const handle{.base = base,
+                              .rows = open.rows,
+                              .written = has_view ? open.rows : open.written,
+                              .keep = keep,
+                              .round = open.round};
+    history.lo[i] = std::max(history.lo[i], meaning->first_left(plane, handle));
   }
   open.open = false;
 }
@@ -449,10 +457,8 @@ Observation Model::snapshot(SequenceName name, SnapshotName snapshot) {
   fresh.history = take_history();
   copy_history(sequences_[name.value].history, fresh.history);
   History& held = histories_[fresh.history];
-  for (std::uint32_t ring = 0; ring < shape_.rings.size(); ++ring) {
-    std::uint32_t const pool = shape_.rings[ring].pool;
-    held.lo[ring] =
-        static_cast<std::uint32_t>(held.tokens.size()) / pool * pool;  // the live rows, no more
+  for (std::uint32_t i = 0; i < shape_.windows.size(); ++i) {  // what it needs, no more
+    held.lo[i] = shape_.windows[i].first_needed(static_cast<std::uint32_t>(held.tokens.size()));
   }
   live_snapshots_.push_back(snapshot.value);
   next_snapshot_ = std::max(next_snapshot_, snapshot.value + 1);
@@ -522,9 +528,9 @@ Observation Model::can_truncate(SequenceName name, std::uint32_t length) const {
   if (!shape_.states.empty()) {
     return Observation::failure(ErrorCode::kRefused);
   }
-  for (std::uint32_t ring = 0; ring < shape_.rings.size(); ++ring) {
-    std::uint32_t const first = length / shape_.rings[ring].pool * shape_.rings[ring].pool;
-    if (first != length && first < history(sequence(name)).lo[ring]) {
+  for (std::uint32_t i = 0; i < shape_.windows.size(); ++i) {
+    std::uint32_t const first = shape_.windows[i].first_needed(length);
+    if (first != length && first < history(sequence(name)).lo[i]) {
       return Observation::failure(ErrorCode::kRefused);
     }
   }

@@ -17,24 +17,28 @@
 
 namespace holdfast::model {
 
-/// Most different tail rings of one layout that the model tells apart.
-inline constexpr std::uint32_t kRingLimit = 4;
+/// Most different windows of one layout that the model tells apart.
+inline constexpr std::uint32_t kWindowLimit = 4;
 
 /// A layout as the model reads it: planes and states by layer, nothing of pages but the capacities.
 struct ModelShape {
   std::vector<PlaneShape> planes;  // pool keys carry their ring's fields
   std::vector<std::uint32_t>
-      ring_of_plane;  // index of the plane's ring, by plane; kRingLimit for none
+      window_of_plane;  // index into `windows`, by plane; kWindowLimit for none
   std::vector<StateShape> states;
   std::vector<std::uint32_t> state_offsets;  // in elements, by state
   std::uint32_t state_elements = 0;
   std::vector<std::uint32_t> shard_offsets;  // the same in what one rank holds
   std::uint32_t shard_state_elements = 0;
-  struct Ring {
-    std::uint32_t pool;
-    std::uint32_t rows;
+  /// Planes of one shape of which only the last rows stay; the same rows of all of them do.
+  struct Window {
+    ReferenceWindow const* meaning;
+    PlaneShape plane;  // the first of them
+    [[nodiscard]] std::uint32_t first_needed(std::uint32_t length) const noexcept {
+      return meaning->first_needed(plane, length);
+    }
   };
-  std::vector<Ring> rings;
+  std::vector<Window> windows;
   Capacity capacity;  // zeros replaced by the worst case
   std::uint32_t page_rows = 0;
   std::uint32_t ranks = 1;
@@ -59,16 +63,16 @@ struct ModelShape {
   [[nodiscard]] std::uint32_t find(PlaneKind kind, std::uint32_t layer) const noexcept;
 };
 
-/// Throws InputError for what the model cannot follow (rows too wide, too many rings).
+/// Throws InputError for what the model cannot follow (rows too wide, too many windows).
 [[nodiscard]] ModelShape make_model_shape(Layout const& layout);
 
 /// A token history and what follows from it that is not a pure function of the tokens.
 struct History {
   std::vector<Token> tokens;
-  std::vector<float> state;                  // after all tokens, in slot order
-  std::uint32_t state_id = 0;                // equal where one stored state serves several holders
-  std::array<std::uint32_t, kRingLimit> lo;  // residency of each ring
-  std::uint32_t watermark = 0;               // rows of the draft planes
+  std::vector<float> state;    // after all tokens, in slot order
+  std::uint32_t state_id = 0;  // equal where one stored state serves several holders
+  std::array<std::uint32_t, kWindowLimit> lo;  // first resident row, by window
+  std::uint32_t watermark = 0;                 // rows of the draft planes
 };
 
 /// The open handle of a sequence.

@@ -24,7 +24,8 @@ struct LayerShape {
                        ": rows of more than 4096 elements are not modelled");
     }
     shape.planes.push_back(plane);
-    shape.ring_of_plane.push_back(plane.ring_rows == 0 ? kRingLimit : ring_of(plane));
+    ReferenceWindow const* const meaning = AllReferences::find(plane.kind)->window;
+    shape.window_of_plane.push_back(meaning == nullptr ? kWindowLimit : window_of(plane, *meaning));
   }
   void add_state(StateShape state) const {
     state.layer = layer;
@@ -32,19 +33,22 @@ struct LayerShape {
     state.groups = shape.ranks;
     shape.states.push_back(state);
   }
-  [[nodiscard]] std::uint32_t ring_of(PlaneShape const& plane) const {
-    std::uint32_t ring = 0;
-    while (ring < shape.rings.size() &&
-           (shape.rings[ring].pool != plane.pool || shape.rings[ring].rows != plane.ring_rows)) {
-      ++ring;
+  [[nodiscard]] std::uint32_t window_of(PlaneShape const& plane,
+                                        ReferenceWindow const& meaning) const {
+    auto const same = [&](ModelShape::Window const& window) {
+      return window.meaning == &meaning && window.plane.pool == plane.pool &&
+             window.plane.window_rows == plane.window_rows &&
+             window.plane.ring_rows == plane.ring_rows;
+    };
+    auto const found = std::find_if(shape.windows.begin(), shape.windows.end(), same);
+    auto const index = static_cast<std::uint32_t>(found - shape.windows.begin());
+    if (index == kWindowLimit) {
+      throw InputError("layout: more than 4 different windows are not modelled");
     }
-    if (ring == kRingLimit) {
-      throw InputError("layout: more than 4 different tail rings are not modelled");
+    if (found == shape.windows.end()) {
+      shape.windows.push_back({&meaning, plane});
     }
-    if (ring == shape.rings.size()) {
-      shape.rings.push_back({plane.pool, plane.ring_rows});
-    }
-    return ring;
+    return index;
   }
 };
 

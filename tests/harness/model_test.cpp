@@ -284,7 +284,7 @@ TEST(ModelShapes, AreReadFromLayouts) {
   ASSERT_NE(keys, UINT32_MAX);
   EXPECT_EQ(shape.planes[keys].elements, 4U);
   EXPECT_EQ(shape.find(PlaneKind::kLatent, 1), UINT32_MAX);
-  EXPECT_EQ(shape.rings.size(), 1U);
+  EXPECT_EQ(shape.windows.size(), 1U);
   EXPECT_EQ(shape.state_offsets.back() + shape.states.back().elements(), shape.state_elements);
 
   Layout layout;

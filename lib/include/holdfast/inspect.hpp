@@ -39,10 +39,12 @@ struct PlaneInfo {
   std::uint32_t row_bytes = 0;            ///< bytes of one part of a row, as it is stored
   Format format = Format::kF32;           ///< of the stored elements
   std::uint32_t page_rows = 0;            ///< 0 for planes without pages
-  std::uint32_t ring_rows = 0;            ///< R of a tail ring, else 0
-  std::uint32_t chunk_pages = 0;          ///< page ids of a chunk; 0 for planes without chunks
-  std::uint32_t entries = 0;              ///< entries of one sequence's table
-  std::uint64_t page_bytes = 0;           ///< bytes of one page, or of one state slot
+  std::uint32_t window_rows = 0;    ///< rows that the next token needs at most, its own counted:
+                                    ///< only the last ones stay; 0: all do
+  std::uint32_t ring_rows = 0;      ///< R, where rows wrap around: row r lies at r % R; else 0
+  std::uint32_t chunk_pages = 0;    ///< page ids of a chunk; 0 for planes without chunks
+  std::uint32_t entries = 0;        ///< entries of one sequence's table
+  std::uint64_t page_bytes = 0;     ///< bytes of one page, or of one state slot
   std::uint32_t pages = 0;          ///< pages (or slots) of the arena, the reserved one counted
   std::byte const* base = nullptr;  ///< device address of the arena on rank 0
   std::uint32_t stage = 0;
@@ -63,11 +65,12 @@ struct StateInfo {
 
 /// What one plane knows of one holder.
 struct PlaneState {
-  std::uint32_t length = 0;     ///< rows in the plane's own unit (`ready` for pool keys)
-  std::uint32_t sealed = 0;     ///< rows below may be visible to others; in the plane's own unit
-  std::uint32_t lo = 0;         ///< first resident row of a tail ring
-  std::uint32_t pages = 0;      ///< pages in the table (rings: table entries)
-  std::uint32_t chunks = 0;     ///< chunks of the table (rings: 0)
+  std::uint32_t length = 0;  ///< rows in the plane's own unit (`ready` for pool keys)
+  std::uint32_t sealed = 0;  ///< rows below may be visible to others; in the plane's own unit
+  std::uint32_t lo = 0;  ///< first resident row of a windowed plane; of a snapshot the first that
+                         ///< its length needs
+  std::uint32_t pages = 0;      ///< entries of the table, from 0 on; where rows wrap around, all
+  std::uint32_t chunks = 0;     ///< chunks of the table; 0 when it is a flat list
   std::uint32_t slot = 0;       ///< state slot, for the plane that has slots
   std::uint32_t read_slot = 0;  ///< that kernels read now: `slot`, or its copy in place
   friend bool operator==(PlaneState const&, PlaneState const&) = default;
@@ -144,8 +147,7 @@ class Inspection {
   [[nodiscard]] std::uint32_t chunk_limit(std::uint32_t plane) const noexcept;
   [[nodiscard]] std::uint32_t chunks_free(std::uint32_t plane) const noexcept;
 
-  /// References to a page (or state slot): by chunks, by ring tables and snapshots, by open
-  /// handles.
+  /// References to a page (or state slot): by chunks, by flat tables and snapshots, by open handles.
   [[nodiscard]] std::uint32_t page_references(std::uint32_t plane,
                                               std::uint32_t page) const noexcept;
   /// The sequence that may write the page in place, as generation << 32 | index; 0 for none.

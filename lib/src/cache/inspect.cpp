@@ -59,6 +59,7 @@ PlaneInfo Inspection::plane(std::uint32_t plane) const noexcept {
           .row_bytes = known.row_bytes,
           .format = known.format,
           .page_rows = known.page_rows,
+          .window_rows = known.window_rows,
           .ring_rows = known.ring_rows,
           .chunk_pages = table_of(core_, plane) != nullptr ? plan.chunk_pages : 0,
           .entries = known.entries,

@@ -12,10 +12,9 @@ namespace holdfast::internal::planes {
 using storage::is_named;
 
 Status PagedPlane::check(RowsDescription const& rows, LayerRules const& rules) noexcept {
-  return rows.ring_rows == 0 ? Status{}
-                             : rules.refuse(name_of(rows.kind),
-                                            "has ring_rows, though its rule keeps every row",
-                                            rows.ring_rows);
+  return rows.ring_rows == 0 && rows.window_rows == 0
+             ? Status{}
+             : rules.refuse(name_of(rows.kind), "has a window, though its rule keeps every row");
 }
 
 Status PagedPlane::check(StateDescription const& state, LayerRules const& rules) noexcept {

@@ -267,7 +267,8 @@ class Planner {
     for (; index < plan_.class_count; ++index) {
       ClassPlan const& known = plan_.classes[index];
       bool const same_shape = known.kind == rows.kind && known.row_elements == rows.elements &&
-                              known.pool == rows.pool && shapes_[index] == rows.shape &&
+                              known.pool == rows.pool && known.window_rows == rows.window_rows &&
+                              shapes_[index] == rows.shape &&
                               (known.format == rows.format || HOLDFAST_MUTANT(kFormatsShareClass));
       // One slot holds the states of all kinds.
       bool const both_slots = known.traits->is_slot && traits.is_slot;
@@ -299,6 +300,7 @@ class Planner {
       fresh.parts = rows.parts;
       fresh.format = rows.format;
       fresh.row_bytes = fresh.part_elements() * element_bytes(rows.format);
+      fresh.window_rows = rows.window_rows;
       fresh.ring_rows = rows.ring_rows;
       fresh.pool = rows.pool;
       fresh.key_width = rows.key_width;

@@ -44,6 +44,7 @@ struct ClassPlan {
   Format format;                  // in which elements are stored
   std::uint32_t row_bytes;        // of one part, as it is stored
   std::uint32_t page_rows;        // 0 for the slot class
+  std::uint32_t window_rows;      // rows that the next token needs at most; 0: all
   std::uint32_t ring_rows;        // R, for rings
   std::uint32_t pool;             // for rings and pool keys
   std::uint32_t key_width;        // for rings and pool keys

@@ -29,22 +29,41 @@ struct PoolKeyRows {
   }
 };
 
-/// The tail ring: rows of the open pool must be there; those from `lo` on are.
-struct TailRows {
-  static RowRange rows(PlaneShape const& shape, HistoryView const& history) noexcept {
-    auto const length = static_cast<std::uint32_t>(history.tokens.size());
-    std::uint32_t const open_pool = length / shape.pool * shape.pool;
-    return {
-        length % shape.pool == 0 ? std::min(history.lo, length) : std::min(history.lo, open_pool),
-        length};
+/// The tail ring: rows of the open pool must be there; those that no later lap took the place of are.
+struct TailWindow {
+  static std::uint32_t first_needed(PlaneShape const& shape, std::uint32_t length) noexcept {
+    return length / shape.pool * shape.pool;
   }
+  static std::uint32_t first_left(PlaneShape const& shape, ClosedHandle const& handle) noexcept {
+    std::uint32_t const reached = handle.base + handle.written;
+    std::uint32_t const lo = reached > shape.ring_rows ? reached - shape.ring_rows : 0;
+    bool const is_dropped_append = handle.keep == 0 && !handle.round;
+    return is_dropped_append ? std::min(lo, first_needed(shape, handle.base)) : lo;
+  }
+  static std::uint32_t view_limit(PlaneShape const& shape, std::uint32_t base) noexcept {
+    return shape.ring_rows - base % shape.pool;
+  }
+  static std::uint32_t sequence_pages(PlaneShape const& shape,
+                                      std::uint32_t page_rows,
+                                      std::uint32_t /*rows*/) noexcept {
+    return shape.ring_rows / page_rows + 1;
+  }
+  static std::uint32_t held_pages(PlaneShape const& /*shape*/,
+                                  std::uint32_t /*page_rows*/) noexcept {
+    return 1;
+  }
+  static constexpr ReferenceWindow kWindow{
+      &first_needed, &first_left, &view_limit, &sequence_pages, &held_pages};
 };
 
 struct IndexerReference {
   using Spec = IndexerSpec;
   static constexpr std::array kPlanes = {
       ReferencePlane{PlaneKind::kPoolKeys, &PoolKeyRows::rows, &PoolKeyRows::expect},
-      ReferencePlane{PlaneKind::kTailRing, &TailRows::rows, &TokenRows::expect}};
+      ReferencePlane{PlaneKind::kTailRing,
+                     &WindowRows<TailWindow::kWindow>::rows,
+                     &TokenRows::expect,
+                     &TailWindow::kWindow}};
 
   template <typename Shape>
   static void read(Spec const& spec, Shape& shape) {
@@ -61,6 +80,8 @@ struct IndexerReference {
     plane.kind = PlaneKind::kTailRing;
     plane.elements = spec.index_width;
     plane.derived = false;
+    plane.window_rows = spec.pool;
+    plane.kept_rows = spec.ring_rows;
     shape.add_rows(plane);
   }
 };

@@ -16,7 +16,7 @@ namespace holdfast::model {
 /// What a reference plane needs to know of a history.
 struct HistoryView {
   std::span<Token const> tokens;  // committed
-  std::uint32_t lo = 0;           // first resident row of this plane's ring
+  std::uint32_t lo = 0;           // first resident row of this plane, when it is windowed
   std::uint32_t watermark = 0;    // rows of draft planes
 };
 
@@ -24,6 +24,31 @@ struct HistoryView {
 struct RowRange {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
+};
+
+/// A handle that closes, as a windowed plane sees it.
+struct ClosedHandle {
+  std::uint32_t base = 0;     // committed rows
+  std::uint32_t rows = 0;     // open rows
+  std::uint32_t written = 0;  // of them, that may have been written
+  std::uint32_t keep = 0;
+  bool round = false;
+};
+
+/// The meaning of a plane of which only the last rows stay.
+struct ReferenceWindow {
+  /// First row that a sequence of `length` rows needs; `length` when it needs none. What is there of a
+  /// snapshot, and of a sequence that was loaded, follows from it, and so does every refusal.
+  std::uint32_t (*first_needed)(PlaneShape const& shape, std::uint32_t length) noexcept;
+  /// First row that can still be there after a handle.
+  std::uint32_t (*first_left)(PlaneShape const& shape, ClosedHandle const& handle) noexcept;
+  /// Most rows of a handle from `base` on that can go through a view.
+  std::uint32_t (*view_limit)(PlaneShape const& shape, std::uint32_t base) noexcept;
+  /// Most pages of a sequence with so many committed and open rows, and of a snapshot.
+  std::uint32_t (*sequence_pages)(PlaneShape const& shape,
+                                  std::uint32_t page_rows,
+                                  std::uint32_t rows) noexcept;
+  std::uint32_t (*held_pages)(PlaneShape const& shape, std::uint32_t page_rows) noexcept;
 };
 
 /// The meaning of one plane kind with rows.
@@ -36,6 +61,7 @@ struct ReferencePlane {
                  HistoryView const& history,
                  std::uint32_t row,
                  float* out) noexcept;
+  ReferenceWindow const* window = nullptr;  // when only the last rows stay
 };
 
 /// Append-only planes: one row a token.
@@ -48,6 +74,15 @@ struct TokenRows {
                      std::uint32_t row,
                      float* out) noexcept {
     make_stored_row(shape, history.tokens[row], row, out);
+  }
+};
+
+/// Windowed planes: those of them that are there.
+template <ReferenceWindow const& kWindow>
+struct WindowRows {
+  static RowRange rows(PlaneShape const& shape, HistoryView const& history) noexcept {
+    auto const length = static_cast<std::uint32_t>(history.tokens.size());
+    return {std::min(history.lo, kWindow.first_needed(shape, length)), length};
   }
 };
 

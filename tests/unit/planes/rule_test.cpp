@@ -18,6 +18,7 @@ constexpr LayerRules kRules{.layer = 3, .ranks = 2, .page_rows = 4, .largest_rou
 RowsDescription ring() {
   return {.kind = PlaneKind::kTailRing,
           .elements = 4,
+          .window_rows = 2,
           .ring_rows = 8,
           .pool = 2,
           .key_width = 2,
@@ -44,7 +45,9 @@ TEST(Rule, RingRefusesWhatItCannotServe) {
   constexpr auto kInvalid = ErrorCode::kInvalidArgument;
   EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.pool = 0; }), kInvalid, "tail_ring"));
   EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.pool = 1; }), kInvalid, "tail_ring"));
-  EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.pool = 3; }), kInvalid, "page_rows"));
+  EXPECT_TRUE(HasCode(
+      refused([](auto& rows) { rows.pool = rows.window_rows = 3; }), kInvalid, "page_rows"));
+  EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.window_rows = 4; }), kInvalid, "tail_ring"));
   EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.pooled = false; }), kInvalid, "tail_ring"));
   EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.ring_rows = 0; }), kInvalid, "tail_ring"));
   EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.ring_rows = 4; }), kInvalid, "tail_ring"));

@@ -77,6 +77,7 @@ struct IndexerSpec {
       sink(RowsDescription{.kind = PlaneKind::kTailRing,
                            .elements = index_width,
                            .shape = ring_rows,
+                           .window_rows = pool,
                            .ring_rows = ring_rows,
                            .pool = pool,
                            .key_width = key_width,

@@ -69,9 +69,12 @@ struct RowsDescription {
   Format format = Format::kF32;   ///< in which elements are stored
   std::uint32_t shape = 0;        ///< tells shapes of equal width apart; layers of one shape share
                                   ///< a plane class
-  std::uint32_t ring_rows = 0;    ///< R of a ring
-  std::uint32_t pool = 0;         ///< of indexer planes
-  std::uint32_t key_width = 0;    ///< of indexer planes, elements
+  std::uint32_t window_rows =
+      0;  ///< rows that the next token needs at most, its own counted, so that
+          ///< only the last ones stay; 0: all
+  std::uint32_t ring_rows = 0;  ///< R of a ring
+  std::uint32_t pool = 0;       ///< of indexer planes
+  std::uint32_t key_width = 0;  ///< of indexer planes, elements
   bool derived = false;  ///< pool keys: built by the library from the pooled rows of its layer
   bool pooled = false;   ///< pool keys are made of its rows
   bool split = false;    ///< each rank holds its share of every part; else all of it
