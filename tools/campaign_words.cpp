@@ -25,6 +25,8 @@ std::vector<std::string> split_targets(std::string const& text) {
 constexpr char const* kCommit = "the commit that is checked out";
 
 void define_fuzz(CLI::App& command, Words& words) {
+  add_target(command, words);
+  add_programs(command, words);
   command.add_option("--for", words.budget, "How long in all, as 60s, 30m or 8h. Default: 60s")
       ->type_name("TIME");
   command.add_option("--workers", words.workers, "Processes. Default: one for each core")
@@ -67,6 +69,7 @@ void define_fuzz(CLI::App& command, Words& words) {
 }
 
 void define_gate(CLI::App& command, Words& words) {
+  add_target(command, words);
   command
       .add_option("--budget",
                   words.budget,

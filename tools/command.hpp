@@ -32,6 +32,7 @@ struct Words {
   std::string mutant;
   std::string operations;
   std::string output;
+  std::string programs;
   std::string promote;
   std::string repeat;
   std::string row;
@@ -41,6 +42,7 @@ struct Words {
   std::string seconds;
   std::string seed;
   std::string seeds;
+  std::string target;
   std::string targets;
   std::string threads;
   std::string time_out;
@@ -79,6 +81,7 @@ struct Command {
 [[nodiscard]] std::vector<Command> trace_commands();     ///< replay, minimize, explain
 [[nodiscard]] std::vector<Command> campaign_commands();  ///< fuzz, gate, and what fuzz starts
 [[nodiscard]] std::vector<Command> study_commands();     ///< coverage, list, doctor, manual
+[[nodiscard]] std::vector<Command> target_commands();    ///< target
 
 /// Every sub-command, in the order of --help.
 [[nodiscard]] std::vector<Command> all_commands();

@@ -84,8 +84,11 @@ CLI::App const& chosen_command(CLI::App const& app, std::vector<Command> const& 
 
 std::vector<Command> all_commands() {
   std::vector<Command> all;
-  for (auto const& some :
-       {search_commands(), trace_commands(), campaign_commands(), study_commands()}) {
+  for (auto const& some : {search_commands(),
+                           trace_commands(),
+                           campaign_commands(),
+                           target_commands(),
+                           study_commands()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
@@ -136,7 +139,9 @@ Options parse_command_line(int argc, char const* const* argv) {
   auto const command = std::find_if(commands.begin(), commands.end(), [&](Command const& one) {
     return one.name == chosen.get_name();
   });
-  return command->read(chosen, words);
+  CLI::Option const* const target = chosen.get_option_no_throw("--target");
+  return target != nullptr && target->count() != 0 ? read_with_target(chosen, words)
+                                                   : command->read(chosen, words);
 }
 
 }  // namespace holdfast::tools

@@ -19,5 +19,6 @@ int execute(DoctorOptions const& options);
 int execute(ListOptions const& options);
 int execute(ManualOptions const& options);
 int execute(MutantsOptions const& options);
+int execute(TargetOptions const& options);
 
 }  // namespace holdfast::tools

@@ -170,6 +170,25 @@ struct MutantsOptions {
   bool json = false;
 };
 
+/// A command on an engine other than ours.
+struct TargetOptions {
+  std::string command;              ///< run, replay, minimize, explain, fuzz, gate, list or check
+  std::optional<std::string> file;  ///< target file; none: a command line
+  std::vector<std::string> engine;  ///< that command line
+  std::vector<std::string> paths;   ///< traces and folders of them; of check: the target file
+  std::uint64_t seed = kDefaultSeed;
+  std::uint64_t programs = 0;  ///< 0: by time
+  double seconds = kDefaultSeconds;
+  std::uint32_t workers = 1;
+  std::optional<std::string> save;
+  std::optional<std::string> output;
+  std::optional<std::string> folder;
+  std::optional<std::string> corpus;
+  std::optional<std::string> junit;
+  bool text = false;
+  bool json = false;
+};
+
 using Options = std::variant<HelpOptions,
                              RunOptions,
                              ReplayOptions,
@@ -182,6 +201,7 @@ using Options = std::variant<HelpOptions,
                              DoctorOptions,
                              ListOptions,
                              ManualOptions,
-                             MutantsOptions>;
+                             MutantsOptions,
+                             TargetOptions>;
 
 }  // namespace holdfast::tools

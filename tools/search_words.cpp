@@ -16,6 +16,8 @@ using model::InputError;
 constexpr std::uint64_t kMostRepeats = 1000;
 
 void define_run(CLI::App& command, Words& words) {
+  add_target(command, words);
+  add_programs(command, words);
   add_geometry(command, words);
   add_seed(command, words, std::to_string(kDefaultSeed));
   command.add_option("--seconds", words.seconds, "Run for so long. Default: 10")->type_name("S");

@@ -19,6 +19,7 @@
 #include "fuzz/generator.hpp"
 #include "fuzz/mutants.hpp"
 #include "models/read_file.hpp"
+#include "models/target/op.hpp"
 #include "tools/process.hpp"
 
 namespace holdfast::tools {
@@ -106,6 +107,15 @@ std::vector<model::Geometry> load_geometries(std::vector<std::string> const& nam
   return geometries;
 }
 
+/// Whether it is a trace for an engine other than ours; see --target.
+bool is_for_an_engine(std::filesystem::path const& path) {
+  try {
+    return model::is_engine_trace(model::read_file(path.string()));
+  } catch (model::UnreadableFile const&) {
+    return false;  // who opens it will say so
+  }
+}
+
 std::vector<std::string> traces_below(std::string const& folder) {
   std::vector<std::string> files;
   std::error_code error;
@@ -114,7 +124,8 @@ std::vector<std::string> traces_below(std::string const& folder) {
        entry.increment(error)) {
     std::error_code ignored;
     if (!entry->is_directory(ignored) && !entry->is_other(ignored) &&
-        (entry->path().extension() == ".trace" || is_encoded(entry->path()))) {
+        (entry->path().extension() == ".trace" ? !is_for_an_engine(entry->path())
+                                               : is_encoded(entry->path()))) {
       files.push_back(entry->path().string());
     }
   }

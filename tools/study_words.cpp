@@ -55,6 +55,7 @@ Options read_coverage(CLI::App const& command, Words const& words) {
 }
 
 void define_list(CLI::App& command, Words& words) {
+  add_target(command, words);
   command
       .add_option(
           "TOPIC",

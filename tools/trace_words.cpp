@@ -25,6 +25,7 @@ std::optional<std::string> device_of(CLI::App const& command, Words const& words
 }
 
 void define_replay(CLI::App& command, Words& words) {
+  add_target(command, words);
   command
       .add_option("FILE",
                   words.paths,
@@ -72,6 +73,7 @@ Options read_replay(CLI::App const& command, Words const& words) {
 }
 
 void define_minimize(CLI::App& command, Words& words) {
+  add_target(command, words);
   command.add_option("FILE", words.paths, "A trace or fuzzer input that fails")->type_name("");
   command.add_option("-o,--output", words.output, "Write it there. Default: standard output")
       ->type_name("FILE");
@@ -95,6 +97,7 @@ Options read_minimize(CLI::App const& command, Words const& words) {
 }
 
 void define_explain(CLI::App& command, Words& words) {
+  add_target(command, words);
   command.add_option("FILE", words.paths, "A trace or fuzzer input")->type_name("");
   command
       .add_option("-o,--output",

@@ -21,6 +21,11 @@ void add_geometry(CLI::App& command, Words& words);
 void add_seed(CLI::App& command, Words& words, std::string const& otherwise);
 void add_no_compare(CLI::App& command, Words& words);
 void add_mutant(CLI::App& command, Words& words);
+void add_target(CLI::App& command, Words& words);
+void add_programs(CLI::App& command, Words& words);
+
+/// What a command does on an engine other than ours, when --target was given. Throws InputError.
+[[nodiscard]] Options read_with_target(CLI::App const& command, Words const& words);
 
 [[nodiscard]] bool was_given(CLI::App const& command, std::string const& option);
 

@@ -131,6 +131,16 @@ std::map<std::string, Row> const& rows() {
         {{"--jsno", 2, "did you mean \"--json\"?"}},
         {{"> /dev/full", 3, "standard output cannot be written"}},
         {{"everything", 2, "unexpected 'everything' after doctor"}}}},
+      {"target",
+       {"check toy.json --programs 2",
+        {},
+        {{"chek toy.json", 2, "target needs a deed; known: check"}},
+        {{"check missing.json", 2, "missing.json: "},
+         {"check unknown.json", 2, "did you mean \"command\"?"},
+         {"check -- ./missing", 2, "cannot run './missing'"}},
+        {{"", 2, "target needs a deed"},
+         {"check", 2, "target check needs a target file"},
+         {"check toy.json --programs 0", 2, "--programs: '0'"}}}},
       {"manual",
        {"",
         {{"completion --json", 2, "goes without 'completion'"}},
@@ -154,6 +164,8 @@ class Manners : public Program {
     write("unknown.trace", "holdfast-trace 1\ngeometry tinny\ndevice host\ncreate sequence=s0\n");
     std::string const large = head + "append sequence=s0 rows=4294967296 token=1\n";
     write("large.trace", large);
+    write("toy.json", R"({"name": "toy", "command": ["holdfast-toy"]})");
+    write("unknown.json", R"({"name": "toy", "command": ["holdfast-toy"], "comand": []})");
     fs::create_directory(path("bad"));
     write("bad/large.trace", large);
     fs::create_directory(path("hollow"));

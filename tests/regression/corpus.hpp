@@ -32,7 +32,8 @@ inline std::vector<std::string> traces_below(std::string const& folder) {
   std::error_code error;
   for (fs::recursive_directory_iterator entry{folder, error}, end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->path().extension() == ".trace") {
+    bool const is_ours = entry->path().string().find("/engines/") == std::string::npos;
+    if (is_ours && entry->path().extension() == ".trace") {
       paths.push_back(entry->path().string());
     }
   }

@@ -105,6 +105,7 @@ std::vector<Ban> const& bans() {
         "fuzz/campaign",
         "fuzz/clock.hpp",
         "fuzz/run.cpp",
+        "fuzz/target/engine_",
         "fuzz/targets/replay_main.cpp",
         "tests/unit/cache/allocation_test.cpp"},
        "a time passed in as a parameter"},

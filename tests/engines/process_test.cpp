@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engines that die, hang, babble, are slow, eat memory, or write half of a line: the right verdict, and nothing of them is left.
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+
+#include "fuzz/target/engine_runner.hpp"
+#include "models/input_error.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using model::EngineOp;
+
+EngineOp decode_one() {
+  return {.items = {{0, 1, 1, model::Ask::kLast}}};
+}
+
+fuzz::Target bad(std::string const& how, double seconds = 1) {
+  fuzz::Target target = fuzz::target_of_command({HOLDFAST_BAD_ENGINE, how});
+  target.limits = {.seconds = seconds, .start_seconds = 20, .memory = 512ULL << 20U};
+  target.tolerance = 1e-3;
+  return target;
+}
+
+/// Processes that run the bad engine in this way.
+int left_over(std::string const& how) {
+  int count = 0;
+  DIR* const all = opendir("/proc");
+  while (dirent const* const entry = readdir(all)) {
+    std::ifstream file{std::string{"/proc/"} + entry->d_name + "/cmdline"};
+    std::string words;
+    std::getline(file, words);
+    count += words.find(std::string{"bad_engine"} + '\0' + how + '\0') != std::string::npos ? 1 : 0;
+  }
+  closedir(all);
+  return count;
+}
+
+struct Case {
+  char const* how;
+  char const* oracle;
+  char const* says;
+};
+
+class BadEngine : public testing::TestWithParam<Case> {};
+
+TEST_P(BadEngine, GetsTheRightVerdict) {
+  Case const& one = GetParam();
+  {
+    fuzz::Target const target = bad(one.how);
+    fuzz::EngineRunner runner{target};
+    fuzz::EngineVerdict const verdict = runner.run({.ops = {decode_one()}});
+    EXPECT_EQ(verdict.oracle, one.oracle) << verdict.text;
+    EXPECT_NE(verdict.text.find(one.says), std::string::npos) << verdict.text;
+    EXPECT_EQ(verdict.at, 0U);
+    EXPECT_NE(runner.session().said().find("engine says hello"), std::string::npos);
+    EXPECT_EQ(runner.run({.ops = {decode_one()}}).oracle, one.oracle);  // and it is started again
+  }
+  EXPECT_EQ(left_over(one.how), 0);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         BadEngine,
+                         testing::Values(Case{"killed", "CRASH", "signal 9"},
+                                         Case{"exits", "CRASH", "status 3"},
+                                         Case{"hangs", "HANG", "no answer within"},
+                                         Case{"babbles", "PROTOCOL", "loading a model"},
+                                         Case{"half", "HANG", "it had begun: 'logits 0.5"},
+                                         Case{"half_dies", "CRASH", "in the middle of a line"},
+                                         Case{"closes", "CRASH", "closed its output"},
+                                         Case{"endless", "PROTOCOL", "longer than 1 MiB"},
+                                         Case{"eats", "MEMORY", "memory"}),
+                         [](auto const& info) { return std::string{info.param.how}; });
+
+TEST(BadEngine, ThatIsOnlySlowHolds) {
+  fuzz::Target const target = bad("slow", 5);
+  fuzz::EngineRunner runner{target};
+  fuzz::EngineVerdict const verdict = runner.run({.ops = {decode_one()}});
+  EXPECT_FALSE(verdict.failed()) << verdict.text;
+}
+
+TEST(EngineProcess, ThatCannotBeRunIsOneLine) {
+  fuzz::Target target = fuzz::target_of_command({"/nowhere/engine"});
+  target.tolerance = 1e-3;
+  fuzz::EngineRunner runner{target};
+  EXPECT_THROW(static_cast<void>(runner.session().hello()), model::InputError);
+}
+
+TEST(Calibration, RefusesAnEngineWhoseLogitsSayNothing) {
+  fuzz::Target target = bad("slow", 5);
+  target.tolerance = 0;
+  EXPECT_THROW(fuzz::EngineRunner{target}, model::InputError);
+}
+
+}  // namespace
+}  // namespace holdfast::test
