@@ -37,8 +37,8 @@ KNOBS = {
     "copy": ("deepcopy", "reorder", "select"),
     # An emptied sequence gets a new cache object, or goes on with its own after `reset`.
     "empty": ("new", "reset"),
-    # `activate_past_recording` when drafts come, or as soon as the cache exists.
-    "recording": ("draft", "start"),
+    # `activate_past_recording` when drafts come, as soon as the cache exists, or not at all.
+    "recording": ("draft", "start", "never"),
     # `crop(0)` after each decode of a cache that records, or never.
     "trim": ("each", "never"),
     # Whether `is_croppable` is asked before `crop`.
@@ -72,6 +72,7 @@ class Adapter(Target):
         self.device, self.dtype = device, dtype
         self.knobs = {"family": families, **KNOBS}
         self.models = {}
+        self.crops = {}
         self.legal = ["decode when=full"]
         for family in families:
             self.declare(family)
@@ -89,23 +90,25 @@ class Adapter(Target):
             if is_attention_alone(sequence.cache) and sequence.cache.is_croppable:
                 continue
             self.legal.append(f"remove when=partial {where}")
+            self.legal.append(f"draft when=any {where} recording=never")
             if sequence.cache.is_croppable:
                 self.legal.append(f"draft when=empty {where} croppable=asked")
             else:
                 self.legal.append(f"draft when=any {where} croppable=asked")
 
-    def can_ignore(self, family, kind):
-        """Whether `crop` can be called although `is_croppable` says no."""
-        sequence = Sequence(self.make_cache(family, kind))
-        sequence.cache.activate_past_recording()
-        self.forward(family, sequence, [1, 2, 3], "given")
-        if sequence.cache.is_croppable:
-            return False
-        try:
-            sequence.cache.crop(-1)
-            return True
-        except Exception:
-            return False
+    def has_crop(self, family, kind):
+        """Whether `crop` can be called at all, and whether `is_croppable` says that it may."""
+        if (family, kind) not in self.crops:
+            sequence = Sequence(self.make_cache(family, kind))
+            sequence.cache.activate_past_recording()
+            self.forward(family, sequence, [1, 2, 3], "given")
+            may = sequence.cache.is_croppable
+            try:
+                sequence.cache.crop(-1)
+                self.crops[family, kind] = True, may
+            except (AttributeError, RuntimeError):
+                self.crops[family, kind] = False, may
+        return self.crops[family, kind]
 
     def model(self, family):
         if family not in self.models:
@@ -136,8 +139,11 @@ class Adapter(Target):
 
     def reset(self, knobs, seed):
         family, kind = knobs["family"], knobs["cache"]
-        if knobs["croppable"] == "ignored" and not self.can_ignore(family, kind):
-            raise Refused("crop_is_no_choice")
+        can, may = self.has_crop(family, kind)
+        if knobs["croppable"] == "ignored" and (may or not can):
+            raise Refused("nothing_to_ignore")
+        if knobs["recording"] == "start" and not can:
+            raise Refused("no_crop")
         self.family, self.chosen = family, knobs
         self.live = {}
         self.spare = {}  # reset caches of emptied sequences
@@ -171,7 +177,10 @@ class Adapter(Target):
         if self.chosen["croppable"] == "asked" and not sequence.cache.is_croppable:
             self.drop_unused(number)
             raise Refused("is_croppable_says_no")
-        if not sequence.recording:
+        if self.chosen["recording"] == "never" and not is_attention_alone(sequence.cache):
+            self.drop_unused(number)
+            raise Refused("not_recording")
+        if not sequence.recording and self.chosen["recording"] != "never":
             sequence.recording = True
             sequence.cache.activate_past_recording()
         logits = self.forward(self.family, sequence, [row.token for row in rows], self.chosen["positions"])
@@ -195,7 +204,8 @@ class Adapter(Target):
     def remove_tail(self, sequence, count):
         if self.chosen["croppable"] == "asked" and not sequence.cache.is_croppable:
             raise Refused("is_croppable_says_no")
-        if not is_attention_alone(sequence.cache) and sequence.recorded < count:
+        is_recorded = is_attention_alone(sequence.cache) or sequence.recorded >= count
+        if self.chosen["recording"] != "never" and not is_recorded:
             raise Refused("not_recorded")
         self.crop(sequence, count)
 
