@@ -22,6 +22,7 @@ Status DraftPlane::check(RowsDescription const& rows, LayerRules const& rules) n
 
 bool DraftPlane::create(Plan const& plan, std::uint32_t plane, PlaneMemory const& memory) noexcept {
   lag_ = plan.draft_lag();
+  HOLDFAST_ASSERT(lag_ != 0);
   return PagedPlane::create(plan, plane, memory);
 }
 
@@ -35,6 +36,7 @@ OpenRange DraftPlane::open_range(std::uint32_t sequence, Opening const& opening)
 
 std::uint32_t DraftPlane::need(Owner owner, Opening const& opening) const noexcept {
   OpenRange const open = open_range(owner.index, opening);
+  HOLDFAST_ASSERT(open.first <= opening.base);
   return table().pages_needed(owner, open.first, open.first + open.count);
 }
 
@@ -86,6 +88,7 @@ void DraftPlane::restore(std::uint32_t entry,
                          Owner owner,
                          std::uint32_t length,
                          StepWork& step) noexcept {
+  HOLDFAST_ASSERT(entry != 0);
   HOLDFAST_SOMETIMES(kDraftRestoredShort, table().snapshot_rows(entry) < length);
   PagedPlane::restore(entry, owner, std::min(table().snapshot_rows(entry), length), step);
 }

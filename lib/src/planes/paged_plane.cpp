@@ -55,6 +55,7 @@ bool PagedPlane::create(Plan const& plan, std::uint32_t plane, PlaneMemory const
 
 PlaneState PagedPlane::state(Holder holder) const noexcept {
   bool const is_sequence = holder.kind == HolderKind::kSequence;
+  HOLDFAST_ASSERT(is_sequence || holder.kind == HolderKind::kSnapshot);
   return {.length = is_sequence ? lengths_[holder.index] : table_.snapshot_rows(holder.index),
           .sealed = is_sequence ? table_.sealed(holder.index) : 0,
           .pages = table_.page_count(holder),
@@ -68,6 +69,7 @@ void PagedPlane::start(Owner owner, StepWork& /*step*/) noexcept {
 }
 
 std::uint32_t PagedPlane::need(Owner owner, Opening const& opening) const noexcept {
+  HOLDFAST_ASSERT(owner.index != 0);
   return table_.pages_needed(owner, units(opening.base), units(opening.base + opening.rows));
 }
 
@@ -123,6 +125,8 @@ void PagedPlane::truncate(Owner owner, std::uint32_t length, StepWork& /*step*/)
 }
 
 void PagedPlane::hold(std::uint32_t sequence, std::uint32_t snapshot) noexcept {
+  HOLDFAST_ASSERT(sequence != 0);
+  HOLDFAST_ASSERT(snapshot != 0);
   table_.hold(sequence, snapshot, lengths_[sequence]);
 }
 
@@ -143,11 +147,14 @@ void PagedPlane::release(Owner owner) noexcept {
 }
 
 void PagedPlane::capture(std::uint32_t snapshot, std::uint32_t entry) noexcept {
+  HOLDFAST_ASSERT(snapshot != 0);
   table_.capture(snapshot, entry);
 }
 
 Status PagedPlane::can_restore(std::uint32_t entry, std::uint32_t length) const noexcept {
+  HOLDFAST_ASSERT(entry != 0);
   std::uint32_t const edge = units(length) * unit_tokens_;
+  HOLDFAST_ASSERT(edge <= length);
   if (edge == length || units(length) == table_.snapshot_rows(entry) ||
       HOLDFAST_MUTANT(kRestoreInsideAnyPool)) {
     return {};

@@ -56,6 +56,7 @@ PlaneState RecurrentPlane::state(Holder holder) const noexcept {
 
 std::uint32_t RecurrentPlane::read_slot(std::uint32_t sequence) const noexcept {
   State const& known = sequences_[sequence];
+  HOLDFAST_ASSERT(!known.in_place || known.columns == 1);
   return known.in_place && !HOLDFAST_MUTANT(kReadSlotOfBase) ? open_pages(sequence).front()
                                                              : known.slot;
 }
@@ -88,6 +89,8 @@ std::uint32_t RecurrentPlane::need(Owner owner, Opening const& opening) const no
 
 void RecurrentPlane::open_in_place(Owner owner, Opening const& opening, StepWork& step) noexcept {
   State& known = sequences_[owner.index];
+  HOLDFAST_ASSERT(opening.mode == StateMode::kInPlace);
+  HOLDFAST_ASSERT(!known.in_place);
   std::uint32_t written = known.slot;
   if (need(owner, opening) != 0 && !(!opening.round && HOLDFAST_MUTANT(kSharedStateInPlace))) {
     HOLDFAST_SOMETIMES(kStateCopiedForAppend, !opening.round);

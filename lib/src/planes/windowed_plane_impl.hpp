@@ -18,7 +18,9 @@ Status WindowedPlane<W>::check(StateDescription const& state, LayerRules const& 
 
 template <Window W>
 EntryShape WindowedPlane<W>::entry_shape(ClassPlan const& known, std::uint32_t length) noexcept {
+  HOLDFAST_ASSERT(known.page_rows != 0);
   std::uint32_t const first = W{known, 0}.first_needed(length);
+  HOLDFAST_ASSERT(first <= length);
   std::uint32_t const pages =
       first == length ? 0 : (length - 1) / known.page_rows + 1 - first / known.page_rows;
   return {.rows = length - first,
@@ -67,6 +69,7 @@ template <Window W>
 typename WindowedPlane<W>::NeededPages WindowedPlane<W>::needed_pages(
     std::uint32_t length) const noexcept {
   std::uint32_t const first = window_.first_needed(length);
+  HOLDFAST_ASSERT(first <= length);
   return {.first = first / page_rows_,
           .count = first == length ? 0 : (length - 1) / page_rows_ + 1 - first / page_rows_};
 }
@@ -94,6 +97,8 @@ std::span<std::uint32_t> WindowedPlane<W>::used(std::uint32_t sequence,
   State const& known = sequences_[sequence];
   first = W::kWraps ? 0 : known.lo / page_rows_;
   std::uint32_t const last = W::kWraps ? entries_ : std::max(first, known.pages);
+  HOLDFAST_ASSERT(first <= last);
+  HOLDFAST_ASSERT(last <= entries_);
   return table(sequence).subspan(first, last - first);
 }
 
@@ -160,6 +165,7 @@ bool WindowedPlane<W>::may_write(Owner owner,
 
 template <Window W>
 std::uint32_t WindowedPlane<W>::need(Owner owner, Opening const& opening) const noexcept {
+  HOLDFAST_ASSERT(owner.index != 0);
   std::uint32_t pages = 0;
   for_each_touched(opening, [&](std::uint32_t entry) {
     if (table(owner.index)[entry] == 0 || !may_write(owner, opening, entry)) {
@@ -171,6 +177,7 @@ std::uint32_t WindowedPlane<W>::need(Owner owner, Opening const& opening) const 
 
 template <Window W>
 void WindowedPlane<W>::give_up(Owner owner, std::uint32_t page) noexcept {
+  HOLDFAST_ASSERT(page != 0);
   pages_.clear_writer(page, owner.mark);
   pages_.release(page);
 }
@@ -218,6 +225,7 @@ void WindowedPlane<W>::open(Owner owner, Opening const& opening, StepWork& step)
   take_missing(owner, opening, step);
   State& known = sequences_[owner.index];
   known.pages = std::max(known.pages, entries_for(opening.base + opening.rows));
+  HOLDFAST_ASSERT(known.pages <= entries_);
 }
 
 template <Window W>
@@ -266,6 +274,8 @@ void WindowedPlane<W>::take_missing(Owner owner, Opening const& opening, StepWor
 template <Window W>
 void WindowedPlane<W>::end_long(Owner owner, Closing const& closing, StepWork& step) noexcept {
   State& known = sequences_[owner.index];
+  HOLDFAST_ASSERT(known.base_page != 0);
+  HOLDFAST_ASSERT(closing.opening.base != 0);
   if (closing.keep == 0) {
     HOLDFAST_SOMETIMES(kRingBaseReturned, true);
     std::uint32_t const entry = entry_of(closing.opening.base - 1);
@@ -325,6 +335,7 @@ void WindowedPlane<W>::keep_rows(Owner owner,
                                  std::uint32_t length,
                                  [[maybe_unused]] StepWork& step) noexcept {
   State& known = sequences_[owner.index];
+  HOLDFAST_VERIFY_THAT(lo <= length);
   if constexpr (!W::kWraps) {
     std::uint32_t entry = 0;
     for (std::uint32_t& page : used(owner.index, entry)) {
@@ -367,6 +378,7 @@ void WindowedPlane<W>::take_held(std::uint32_t snapshot,
                                  Owner owner,
                                  std::uint32_t length,
                                  StepWork& step) noexcept {
+  HOLDFAST_VERIFY_THAT(length <= lengths_[snapshot]);
   NeededPages const needed = needed_pages(length);
   NeededPages const all = needed_pages(lengths_[snapshot]);
   State& known = sequences_[owner.index];
@@ -443,6 +455,7 @@ void WindowedPlane<W>::capture(std::uint32_t snapshot, std::uint32_t entry) noex
 
 template <Window W>
 Status WindowedPlane<W>::can_restore(std::uint32_t entry, std::uint32_t length) const noexcept {
+  HOLDFAST_ASSERT(entry != 0);
   std::uint32_t const needed = window_.first_needed(length);
   if (needed == length || needed >= window_.first_needed(lengths_[entry]) ||
       HOLDFAST_MUTANT(kRestoreInsideAnyPool)) {
@@ -492,6 +505,7 @@ template <Window W>
 void WindowedPlane<W>::deserialize(std::uint32_t entry, std::uint32_t length) noexcept {
   constexpr storage::WriterMark kNobody = 0;
   HOLDFAST_ASSERT(held(entry)[0] == 0);
+  HOLDFAST_ASSERT(needed_pages(length).count <= held_limit_);
   lengths_[entry] = length;
   for (std::uint32_t& page : held(entry).first(needed_pages(length).count)) {
     page = pages_.take(kNobody);
@@ -500,6 +514,7 @@ void WindowedPlane<W>::deserialize(std::uint32_t entry, std::uint32_t length) no
 
 template <Window W>
 void WindowedPlane<W>::release(Owner owner) noexcept {
+  HOLDFAST_ASSERT(owner.index != 0);
   HOLDFAST_ASSERT(sequences_[owner.index].base_page == 0);
   std::uint32_t first = 0;
   for (std::uint32_t& page : used(owner.index, first)) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/contract.hpp"
 #include "storage/rule.hpp"
 
 namespace holdfast::internal::storage {
@@ -47,6 +48,8 @@ bool has_all_rows(Spec const& /*spec*/) noexcept {
 }
 
 Status check_layers(Layout const& layout, LayerRules rules) noexcept {
+  HOLDFAST_ASSERT(!layout.layers.empty());
+  HOLDFAST_ASSERT(layout.stages != 0);
   bool has_plane = false;
   bool has_rows = false;
   std::uint32_t last_stage = 0;

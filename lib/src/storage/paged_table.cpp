@@ -17,7 +17,6 @@ bool PagedTable::create(Plan const& plan,
                         std::uint32_t* device_table) noexcept {
   HOLDFAST_ASSERT(plane < plan.class_count);
   ClassPlan const& known = plan.classes[plane];
-  HOLDFAST_ASSERT(known.entries != 0);
   HOLDFAST_ASSERT(known.pages != 0);
   plane_ = plane;
   page_rows_ = base::Divisor{known.page_rows};
@@ -102,6 +101,7 @@ void PagedTable::extend(Owner owner, std::uint32_t rows, StepWork& step) noexcep
 void PagedTable::make_private(std::uint32_t sequence, std::uint32_t chunk_entry) noexcept {
   HOLDFAST_ASSERT(chunk_entry < sequences_[sequence].chunks);
   std::uint32_t& id = sequence_ids(sequence)[chunk_entry];
+  HOLDFAST_ASSERT(chunks_.references(id) != 0);
   if (chunks_.references(id) == 1 || HOLDFAST_MUTANT(kSharedChunkWritten)) {
     return;
   }
@@ -126,6 +126,7 @@ void PagedTable::append_page(Owner owner, StepWork& step) noexcept {
   } else {
     make_private(owner.index, entry / chunk_pages_);
   }
+  HOLDFAST_ASSERT(static_cast<std::uint32_t>(owner.mark) == owner.index);
   std::uint32_t const page = pages_.take(owner.mark);
   chunks_.push(sequence_ids(owner.index)[entry / chunk_pages_], page);
   ++table.pages;
@@ -265,6 +266,7 @@ void PagedTable::load(std::uint32_t snapshot, Owner owner, bool fresh, StepWork&
   }
   target.chunks = source.chunks;
   target.pages = source.pages;
+  HOLDFAST_ASSERT(target.chunks == ceil_div(target.pages, chunk_pages_));
   target.sealed = fresh || HOLDFAST_MUTANT(kRollbackLowersSealed)
                       ? source.rows
                       : std::max(target.sealed, source.rows);
@@ -332,6 +334,7 @@ void PagedTable::restore(std::uint32_t entry,
     ++target.chunks;
   }
   target.sealed = rows;
+  HOLDFAST_ASSERT(target.chunks <= chunk_limit_);
   HOLDFAST_VERIFY_THAT(target.pages == want);
 }
 
@@ -356,6 +359,7 @@ void PagedTable::take_entry(std::uint32_t entry, std::uint32_t rows) noexcept {
 }
 
 void PagedTable::release_sequence(Owner owner) noexcept {
+  HOLDFAST_ASSERT(owner.index != 0);
   cut(owner, 0);
   HOLDFAST_VERIFY_THAT(sequences_[owner.index].chunks == 0);
   sequences_[owner.index] = {};

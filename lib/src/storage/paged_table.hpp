@@ -94,6 +94,7 @@ class PagedTable {
     return chunks_.pages(ids(holder)[entry / chunk_pages_])[entry % chunk_pages_];
   }
   [[nodiscard]] std::uint32_t* device_table(std::uint32_t sequence) const noexcept {
+    HOLDFAST_ASSERT(sequence < sequences_.size());
     return device_table_ + std::uint64_t{sequence} * entries_;
   }
   [[nodiscard]] std::uint32_t page_rows() const noexcept { return page_rows_; }
@@ -108,6 +109,7 @@ class PagedTable {
   };
 
   [[nodiscard]] Table const& table(Holder holder) const noexcept {
+    HOLDFAST_ASSERT(holder.kind == HolderKind::kSequence || holder.kind == HolderKind::kSnapshot);
     return holder.kind == HolderKind::kSequence ? sequences_[holder.index]
                                                 : snapshots_[holder.index];
   }
@@ -116,6 +118,7 @@ class PagedTable {
     return all.span(std::uint64_t{holder.index} * chunk_limit_, chunk_limit_);
   }
   [[nodiscard]] std::span<std::uint32_t> sequence_ids(std::uint32_t sequence) noexcept {
+    HOLDFAST_ASSERT(sequence != 0);
     return sequence_ids_.span(std::uint64_t{sequence} * chunk_limit_, chunk_limit_);
   }
   [[nodiscard]] std::uint32_t page_of(std::uint32_t sequence, std::uint32_t entry) const noexcept {

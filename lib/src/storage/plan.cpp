@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/contract.hpp"
 #include "base/mutants.hpp"
 #include "storage/layout_check.hpp"
 #include "storage/step.hpp"
@@ -50,6 +51,8 @@ class Planner {
   Planner(Layout const& layout, Plan& plan) noexcept : layout_{layout}, plan_{plan} {}
 
   Status run() noexcept {
+    HOLDFAST_ASSERT(plan_.class_count == 0);
+    HOLDFAST_ASSERT(plan_.sequence_limit > 1);
     HOLDFAST_TRY(collect());
     HOLDFAST_TRY(check_pools());
     for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
@@ -59,6 +62,9 @@ class Planner {
       std::uint64_t const cleared = plan_.cleared_bytes(plan_.classes[index].stage);
       plan_.classes[index].arena_offset += cleared;
       plan_.classes[index].stash_offset += cleared;
+      HOLDFAST_ASSERT(cleared % kArenaAlignment == 0);
+      HOLDFAST_ASSERT(plan_.classes[index].arena_offset <=
+                      plan_.device_bytes(plan_.classes[index].stage));
     }
     return size_steps();
   }
@@ -67,6 +73,8 @@ class Planner {
   /// Pass 0 counts the layers of each class, pass 1 lists them.
   Status collect() noexcept {
     auto const layer_count = static_cast<std::uint32_t>(layout_.layers.size());
+    HOLDFAST_ASSERT(layer_count != 0);
+    HOLDFAST_ASSERT(layout_.stages != 0);
     plan_.layer_count = layer_count;
     if (!plan_.entries.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
         !plan_.layer_ids.create(std::uint64_t{layer_count} * kPlaneKindCount) ||
@@ -87,11 +95,13 @@ class Planner {
     std::uint32_t first = 0;
     for (std::uint32_t index = 0; index < plan_.class_count; ++index) {
       ClassPlan& known = plan_.classes[index];
+      HOLDFAST_ASSERT(known.layer_count != 0);
       known.first_layer = first;
       first += known.layer_count;
       for (std::uint64_t at = 0; at < plan_.entries.size(); ++at) {
         LayerEntry const& entry = plan_.entries[at];
         if (entry.class_plus_one == index + 1) {
+          HOLDFAST_ASSERT(entry.index < known.layer_count);
           plan_.layer_ids[known.first_layer + entry.index] =
               static_cast<std::uint32_t>(at / kPlaneKindCount);
         }
@@ -102,6 +112,7 @@ class Planner {
 
   /// Adds what the layers of a stage have of one kind.
   Status add_all(std::uint32_t stage, PlaneKind kind) noexcept {
+    HOLDFAST_ASSERT(stage < layout_.stages);
     Status answer;
     for (layer_ = 0; layer_ < layout_.layers.size(); ++layer_) {
       for (PlaneSpec const& spec : layout_.layers[layer_].planes) {
@@ -121,6 +132,7 @@ class Planner {
 
   /// Whether rows are what every rule takes for granted.
   static Status check_rows(RowsDescription const& rows, LayerRules const& rules) noexcept {
+    HOLDFAST_ASSERT(rules.ranks != 0);
     char const* const name = name_of(rows.kind);
     std::uint32_t const shares = rows.split ? rules.ranks : 1;
     if (rows.elements / shares > kLargestSize) {
@@ -151,6 +163,7 @@ class Planner {
     HOLDFAST_TRY(check_rows(rows, rules));
     HOLDFAST_TRY(traits_of(rule_of(rows.kind)).check_rows(rows, rules));
     if (rows.split) {
+      HOLDFAST_ASSERT(rows.elements % layout_.ranks == 0);
       rows.elements /= layout_.ranks;
     }
     return join(rows);
@@ -166,7 +179,10 @@ class Planner {
     if (product.overflowed() || channels > UINT32_MAX || conv > UINT32_MAX || ssm > UINT32_MAX) {
       return refuse(layer_, name_of(known.kind), "has a state of more elements than 32 bits count");
     }
+    HOLDFAST_ASSERT(entry_of(known.kind).class_plus_one != 0);
     ClassPlan& slots = plan_.classes[entry_of(known.kind).class_plus_one - 1U];
+    HOLDFAST_ASSERT(slots.traits->is_slot);
+    HOLDFAST_ASSERT(slots.stage == layout_.layers[layer_].stage);
     StateInfo& state = plan_.states[plan_.state_count];
     StateView& view = plan_.state_views[plan_.state_count];
     state = {.kind = known.kind,
@@ -203,6 +219,7 @@ class Planner {
 
   /// Notes which kind of the layer has a part of the state, when `has` it.
   Status enter_state(PlaneKind kind, StatePart part, bool has) noexcept {
+    HOLDFAST_ASSERT(layer_ < plan_.layer_count);
     LayerEntry& entry = plan_.state_entries[std::uint64_t{layer_} * kStatePartCount +
                                             static_cast<std::uint32_t>(part)];
     if (has && entry.class_plus_one != 0) {
@@ -222,6 +239,7 @@ class Planner {
         if (entry.class_plus_one == 0) {
           continue;
         }
+        HOLDFAST_ASSERT(entry.class_plus_one <= plan_.class_count);
         ClassPlan const& known = plan_.classes[entry.class_plus_one - 1U];
         ClassPlan const*& seen = known.derived ? keys : rows;
         if ((known.derived || known.pooled) && seen != nullptr) {
@@ -245,6 +263,7 @@ class Planner {
 
   /// What the specs of a layer are checked against.
   [[nodiscard]] LayerRules rules_of(std::uint32_t layer) const noexcept {
+    HOLDFAST_ASSERT(layer < layout_.layers.size());
     return {.layer = static_cast<std::int32_t>(layer),
             .ranks = layout_.ranks,
             .page_rows = layout_.page_rows,
@@ -253,6 +272,7 @@ class Planner {
 
   /// Entry of a kind in the layer that is being added.
   LayerEntry& entry_of(PlaneKind kind) noexcept {
+    HOLDFAST_ASSERT(static_cast<std::uint32_t>(kind) < kPlaneKindCount);
     return plan_
         .entries[std::uint64_t{layer_} * kPlaneKindCount + static_cast<std::uint32_t>(kind)];
   }
@@ -305,7 +325,10 @@ class Planner {
       fresh.pool = rows.pool;
       fresh.key_width = rows.key_width;
     }
+    HOLDFAST_ASSERT(index < plan_.class_count);
     ClassPlan& known = plan_.classes[index];
+    HOLDFAST_ASSERT(known.stage == stage);
+    HOLDFAST_ASSERT(known.traits->is_slot == traits.is_slot);
     entry_of(rows.kind) = {.class_plus_one = static_cast<std::uint8_t>(index + 1),
                            .index = known.layer_count};
     ++known.layer_count;
@@ -315,6 +338,8 @@ class Planner {
   /// Sizes of one class.
   Status size(ClassPlan& known) noexcept {
     Capacity const& capacity = layout_.capacity;
+    HOLDFAST_ASSERT(known.traits != nullptr);
+    HOLDFAST_ASSERT(known.pages == 0);  // once
     CheckedProduct product;
     if (!known.traits->is_slot) {
       known.page_rows = layout_.page_rows;
@@ -347,6 +372,8 @@ class Planner {
       return refuse(-1, name_of(known.kind), "needs an arena whose size in bytes overflows");
     }
     known.pages = static_cast<std::uint32_t>(pages) + 1;
+    HOLDFAST_ASSERT(known.arena_offset % kArenaAlignment == 0);
+    HOLDFAST_ASSERT(!known.traits->is_slot || known.entries == 0);
     return {};
   }
 
@@ -368,6 +395,7 @@ class Planner {
                       kLargestSize);
       }
     }
+    HOLDFAST_ASSERT(plan_.class_count != 0);
     std::uint64_t const sequences = plan_.sequence_limit - 1;
     if (std::max(patches, copies) * sequences > kLargestSize) {
       return refuse(-1,
@@ -403,6 +431,8 @@ ClassPlan const* Plan::class_of(LayerEntry const& entry,
   if (entry.class_plus_one == 0) {
     return nullptr;
   }
+  HOLDFAST_ASSERT(entry.class_plus_one <= class_count);
+  HOLDFAST_ASSERT(entry.index < classes[entry.class_plus_one - 1U].layer_count);
   *index = entry.index;
   *class_index = entry.class_plus_one - 1U;
   return &classes[*class_index];
@@ -445,6 +475,8 @@ ClassPlan const* Plan::find_derived(std::uint32_t layer,
 }
 
 StepLimits step_limits(Plan const& plan) noexcept {
+  HOLDFAST_ASSERT(plan.sequence_limit > 1);
+  HOLDFAST_ASSERT(plan.class_count != 0);
   std::uint32_t const sequences = plan.sequence_limit - 1;
   return {.planes = plan.class_count,
           .copies = plan.step_copies,
@@ -455,6 +487,7 @@ StepLimits step_limits(Plan const& plan) noexcept {
 }
 
 Status make_plan(Layout const& layout, Plan& plan) noexcept {
+  HOLDFAST_ASSERT(plan.class_count == 0);
   HOLDFAST_TRY(check_layout(layout));
   Capacity const& capacity = layout.capacity;
   plan.sequence_limit = capacity.sequences + 1;
@@ -517,6 +550,7 @@ Result<std::uint64_t> entry_bytes(Layout const& layout, std::uint32_t tokens) no
   std::uint64_t bytes = 0;
   for (std::uint32_t index = 0; index < plan.class_count; ++index) {
     internal::storage::ClassPlan const& known = plan.classes[index];
+    HOLDFAST_ASSERT(known.traits != nullptr);
     internal::storage::EntryShape const shape = known.traits->entry_shape(known, tokens);
     // What ranks do not split is the same on all of them: an entry has it once.
     bytes += known.shares(plan.ranks) * shape.row_bytes * shape.rows;

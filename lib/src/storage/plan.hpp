@@ -10,6 +10,7 @@
 #include <holdfast/layout.hpp>
 #include <span>
 
+#include "base/contract.hpp"
 #include "base/fixed_array.hpp"
 #include "storage/rule.hpp"
 
@@ -69,6 +70,7 @@ struct ClassPlan {
   /// How often all ranks together have its bytes: once, or a share of each rank. Slots are split, with
   /// the held side state that every rank has.
   [[nodiscard]] std::uint32_t shares(std::uint32_t ranks) const noexcept {
+    HOLDFAST_ASSERT(ranks != 0);
     return split || traits->is_slot ? ranks : 1;
   }
   /// Elements of one part of a row.
@@ -150,6 +152,7 @@ struct Plan {
     return plan.traits->is_slot ? states[plan.first_state + index].kind : plan.kind;
   }
   [[nodiscard]] std::span<std::uint32_t const> layers_of(ClassPlan const& plan) const noexcept {
+    HOLDFAST_ASSERT(plan.layer_count != 0);
     return layer_ids.span(plan.first_layer, plan.layer_count);
   }
   /// Class of `kind` in `layer`, or nullptr; `index` becomes the layer's position in the class.

@@ -153,6 +153,9 @@ std::uint64_t StepWork::block_bytes(StepLimits const& limits) noexcept {
 }
 
 bool StepWork::create(StepLimits const& limits, std::uint32_t ranks) noexcept {
+  HOLDFAST_ASSERT(ranks != 0);
+  HOLDFAST_ASSERT(limits.planes != 0);
+  HOLDFAST_ASSERT(limits.mirrors != 0);
   limits_ = limits;
   return parts_.create(ranks);
 }
@@ -249,6 +252,10 @@ bool StepWork::is_in_bounds() const noexcept {
 }
 
 Status StepWork::launch(Stream stream) noexcept {
+  HOLDFAST_ASSERT(copy_count_ <= limits_.copies);
+  HOLDFAST_ASSERT(patch_count_ <= limits_.patches);
+  HOLDFAST_ASSERT(mirror_count_ <= limits_.mirrors);
+  HOLDFAST_ASSERT(run_count_ <= limits_.runs);
   HOLDFAST_VERIFY_THAT(has_no_order());
   HOLDFAST_VERIFY_THAT(is_in_bounds());
   Status answer;
@@ -257,6 +264,7 @@ Status StepWork::launch(Stream stream) noexcept {
     if (rank != 0) {
       Lists const& from = parts_[0].slots[slot_];
       Lists const& to = part.slots[slot_];
+      HOLDFAST_ASSERT(from.copies != to.copies);
       std::copy_n(from.copies, copy_count_, to.copies);
       if (HOLDFAST_MUTANT(kRankTablesStale)) {
         std::fill_n(to.patches, patch_count_, TablePatch{});  // of no entries
@@ -315,6 +323,7 @@ void StepWork::advance(Stream stream) noexcept {
 
 Status StepWork::wait_for_half() noexcept {
   constexpr std::uint32_t kHalf = kParameterSlots / 2;
+  HOLDFAST_ASSERT(slot_ < kParameterSlots);
   if (slot_ % kHalf != 0) {
     return {};
   }

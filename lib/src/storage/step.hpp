@@ -141,6 +141,7 @@ class StepWork {
   /// kDeviceFailed, and nothing has changed.
   [[nodiscard]] Status begin() noexcept {
     HOLDFAST_TRY(wait_for_half());
+    HOLDFAST_ASSERT(parts_.size() != 0);
     clear(slot_);
     return {};
   }
@@ -156,6 +157,7 @@ class StepWork {
   }
   void copy_rows(PageCopy const& copy) noexcept {
     HOLDFAST_ASSERT(copy_count_ < limits_.copies);
+    HOLDFAST_ASSERT(copy.plane < limits_.planes);
     HOLDFAST_ASSERT(copy.destination != 0 && copy.source != 0);
     HOLDFAST_ASSERT(copy.destination != copy.source);
     lists_.copies[copy_count_++] = copy;
@@ -178,6 +180,7 @@ class StepWork {
   /// Starts the record of the next sequence; planes add its write slots, the cache fills the rest.
   void open_mirror() noexcept {
     HOLDFAST_ASSERT(mirror_count_ < limits_.mirrors);
+    HOLDFAST_ASSERT(column_count_ <= limits_.columns);
     lists_.mirrors[mirror_count_++] = {.first_column = column_count_};
   }
   /// Adds a write slot of the sequence whose record was started last, in column order.

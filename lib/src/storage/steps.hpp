@@ -59,6 +59,7 @@ class Steps {
   }
   /// One launch on every device. Returns the first error; the other devices are still told.
   [[nodiscard]] Status launch(Stream stream) noexcept {
+    HOLDFAST_ASSERT(stages_ != 0);
     Status answer;
     for (StepWork& stage : all()) {
       if (Status const launched = stage.launch(stream); !launched && answer) {

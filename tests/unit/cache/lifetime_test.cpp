@@ -342,5 +342,21 @@ TEST_F(LifetimeTest, InspectionAnswersIndicesOutOfRangeWithNothing) {
   EXPECT_TRUE(HasCode(look.mirror(999), ErrorCode::kInvalidArgument, "sequence"));
 }
 
+TEST(CacheLife, MayHaveFewerTokensThanAPool) {
+  Layout layout = latent_layout();  // whose pool is 2
+  layout.capacity.tokens = 1;
+  auto const device = make_host_device();
+  auto cache = Cache::create(layout, *device);
+  ASSERT_TRUE(IsOk(cache));
+  auto sequence = cache->create_sequence();
+  ASSERT_TRUE(IsOk(sequence));
+  auto append = sequence->append(1);
+  ASSERT_TRUE(IsOk(append));
+  EXPECT_TRUE(IsOk(append->drop()));
+  auto snapshot = sequence->snapshot();
+  ASSERT_TRUE(IsOk(snapshot));
+  EXPECT_TRUE(IsOk(sequence->rollback(*snapshot)));
+}
+
 }  // namespace
 }  // namespace holdfast::test
