@@ -334,6 +334,17 @@ bool parse_kind(std::string_view name, LineReader& reader, AnyOp& op) {
   }
 }
 
+AnyOp parse_op(LineReader& reader) {
+  std::string_view const name = reader.word();
+  std::size_t const column = reader.start();
+  AnyOp op;
+  if (!parse_kind(name, reader, op)) {
+    reader.fail(column, "no operation is called " + quoted(name));
+  }
+  reader.expect_end();
+  return op;
+}
+
 /// Splits a text into lines and numbers them.
 class Lines {
  public:
@@ -427,6 +438,16 @@ std::string text_of(AnyOp const& op) {
   return text;
 }
 
+std::vector<AnyOp> parse_ops(std::string_view text, std::string const& origin) {
+  std::vector<AnyOp> ops;
+  Lines lines{text};
+  for (std::string_view line; lines.next(line);) {
+    LineReader reader{line, origin, lines.number()};
+    ops.push_back(parse_op(reader));
+  }
+  return ops;
+}
+
 std::string print_trace(Trace const& trace) {
   std::string text;
   for (std::string const& comment : trace.comments) {
@@ -469,16 +490,8 @@ Trace parse_trace(std::string_view text, std::string const& origin) {
           reader.fail(reader.start(), error.what());
         }
         break;
-      default: {
-        std::string_view const name = reader.word();
-        AnyOp op;
-        std::size_t const column = reader.start();
-        if (!parse_kind(name, reader, op)) {
-          reader.fail(column, "no operation is called " + quoted(name));
-        }
-        reader.expect_end();
-        trace.ops.push_back(op);
-      }
+      default:
+        trace.ops.push_back(parse_op(reader));
     }
     ++headers;
   }

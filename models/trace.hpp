@@ -37,6 +37,11 @@ struct Trace {
 void print_op(AnyOp const& op, std::string& text);
 /// The line of `op`.
 [[nodiscard]] std::string text_of(AnyOp const& op);
+
+/// Reads operations, a line each.
+///
+/// Errors: InputError, as of a trace whose first line this is
+[[nodiscard]] std::vector<AnyOp> parse_ops(std::string_view lines, std::string const& origin);
 [[nodiscard]] std::string print_trace(Trace const& trace);
 /// Throws InputError "origin:line:column: what is wrong".
 [[nodiscard]] Trace parse_trace(std::string_view text, std::string const& origin);

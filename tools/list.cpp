@@ -38,6 +38,15 @@ Json planes_of(Layout const& layout) {
   return planes;
 }
 
+struct CapacityLister {
+  Json& geometry;
+
+  void size(std::string_view field, std::uint32_t value) const {
+    geometry[std::string{field.substr(field.find('.') + 1)}] = value;
+  }
+  void optional(std::string_view field, std::uint32_t value) const { size(field, value); }
+};
+
 Json geometries() {
   Json array = Json::array();
   for (std::string const& name : model::built_in_geometry_names()) {
@@ -46,15 +55,12 @@ Json geometries() {
     array.push_back({{"name", geometry.name},
                      {"layers", layout.layers.size()},
                      {"planes", planes_of(layout)},
-                     {"tokens", layout.capacity.tokens},
-                     {"sequences", layout.capacity.sequences},
-                     {"snapshots", layout.capacity.snapshots},
-                     {"largest_round", layout.capacity.largest_round},
                      {"page_rows", layout.page_rows},
                      {"chunk_pages", layout.chunk_pages},
                      {"ranks", layout.ranks},
                      {"full_size", geometry.full_size},
                      {"lacks", geometry.lacks}});
+    Capacity::fields(layout.capacity, CapacityLister{array.back()});
   }
   return array;
 }

@@ -3,6 +3,7 @@
 // is taken is written out again as the same bytes, is found, and leaves nothing when it is erased.
 //
 //   geometry (its place in the list of small ones), scope in three bits and situation in two, bytes
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 #include "fuzz/targets/target.hpp"
 #include "models/engine/holdfast_system.hpp"
 #include "models/geometry/geometry.hpp"
-#include "models/ops/op_list.hpp"
+#include "models/trace.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -57,10 +58,13 @@ class Bench {
 
   /// The byte form of an entry of so many tokens, made here.
   Bytes form(std::uint32_t tokens, std::uint32_t scope) {
-    run(model::CreateOp{{0}});
-    run(model::AppendOp{{0}, std::min(tokens, model_.shape().capacity.tokens), 1, 0, 0});
-    run(model::SnapshotOp{{0}, {0}});
-    run(model::CaptureOp{{0}, {0}, scope});
+    run(
+        fmt::format("create sequence=s0\n"
+                    "append sequence=s0 rows={} token=1 piece=0 view=0\n"
+                    "snapshot sequence=s0 snapshot=h0\n"
+                    "capture snapshot=h0 entry=e0 scope={} extra=0\n",
+                    std::min(tokens, model_.shape().capacity.tokens),
+                    scope));
     Bytes bytes = written(system_.id(model::EntryName{0}));
     clear();
     return bytes;
@@ -159,18 +163,27 @@ class Bench {
 
   void prepare(Situation situation) {
     if (situation == Situation::kEntriesFull) {
-      run(model::CreateOp{{0}});
+      run("create sequence=s0\n");
       for (std::uint32_t i = 0; i < shape().capacity.entries && i < shape().capacity.tokens; ++i) {
-        run(model::AppendOp{{0}, 1, 1 + i, 0, 0});
-        run(model::SnapshotOp{{0}, {i}});
-        run(model::CaptureOp{{i}, {i}});
-        run(model::DropSnapshotOp{{i}});
+        run(
+            fmt::format("append sequence=s0 rows=1 token={} piece=0 view=0\n"
+                        "snapshot sequence=s0 snapshot=h{}\n"
+                        "capture snapshot=h{} entry=e{} scope=0 extra=0\n"
+                        "drop_snapshot snapshot=h{}\n",
+                        1 + i,
+                        i,
+                        i,
+                        i,
+                        i));
       }
     } else if (situation == Situation::kPagesFull) {
       for (std::uint32_t i = 0; i < shape().capacity.sequences; ++i) {
-        run(model::CreateOp{{i}});
+        run(fmt::format("create sequence=s{}\n", i));
         for (std::uint32_t rows = shape().capacity.tokens; rows != 0; rows /= 2) {
-          run(model::AppendOp{{i}, rows, 1 + i * shape().capacity.tokens, 0, 0});
+          run(fmt::format("append sequence=s{} rows={} token={} piece=0 view=0\n",
+                          i,
+                          rows,
+                          1 + i * shape().capacity.tokens));
         }
       }
     }
@@ -178,27 +191,31 @@ class Bench {
 
   void clear() {
     while (!model_.live_sequences().empty()) {
-      run(model::ReleaseOp{{model_.live_sequences().front()}});
+      run(fmt::format("release sequence=s{}\n", model_.live_sequences().front()));
     }
     while (!model_.live_snapshots().empty()) {
-      run(model::DropSnapshotOp{{model_.live_snapshots().front()}});
+      run(fmt::format("drop_snapshot snapshot=h{}\n", model_.live_snapshots().front()));
     }
     while (!model_.live_entries().empty()) {
-      run(model::EraseOp{{model_.live_entries().front()}});
+      run(fmt::format("erase entry=e{}\n", model_.live_entries().front()));
     }
     model_.reset();
   }
 
-  void run(AnyOp const& op) {
-    std::visit(
-        [&](auto const& known) {
-          if (known.precondition(model_)) {
-            model::Observation const got = known.run(system_);
-            model::Observation const want = known.apply(model_, got);
-            expect(got == want, "the model answers otherwise");
-          }
-        },
-        op);
+  /// Operations, a line each.
+  void run(std::string const& lines) {
+    for (AnyOp const& op : model::parse_ops(lines, "entry bytes")) {
+      std::visit([&](auto const& known) { run_known(known); }, op);
+    }
+  }
+
+  template <typename Op>
+  void run_known(Op const& op) {
+    if (op.precondition(model_)) {
+      model::Observation const got = op.run(system_);
+      model::Observation const want = op.apply(model_, got);
+      expect(got == want, "the model answers otherwise");
+    }
   }
 
   [[nodiscard]] std::vector<std::uint32_t> free_counts() const {

@@ -263,19 +263,34 @@ class LayerReader {
   std::uint32_t stage_ = 0;
 };
 
+/// Lists the keys of the capacities: what has no default must be there.
+struct CapacityKeys {
+  std::vector<std::string_view> required;
+  std::vector<std::string_view> extra;
+
+  void size(char const* field, std::uint32_t fallback) {
+    (fallback == 0 ? required : extra).push_back(key_of(field));
+  }
+  void optional(char const* field, std::uint32_t /*fallback*/) { extra.push_back(key_of(field)); }
+};
+
+/// Reads those that are there.
+struct CapacityReader {
+  JsonPlace const& place;
+
+  void size(char const* field, std::uint32_t& value) const { optional(field, value); }
+  void optional(char const* field, std::uint32_t& value) const {
+    value = place.number_or(key_of(field), value);
+  }
+};
+
 Capacity read_capacity(JsonPlace const& place) {
-  place.expect_object(
-      {"tokens"},
-      {"sequences", "largest_round", "snapshots", "entries", "slots", "pages", "ring_pages"});
-  Capacity const fallback;
-  return {.sequences = place.number_or("sequences", fallback.sequences),
-          .tokens = place.at("tokens").number(),
-          .largest_round = place.number_or("largest_round", fallback.largest_round),
-          .snapshots = place.number_or("snapshots", fallback.snapshots),
-          .entries = place.number_or("entries", fallback.entries),
-          .slots = place.number_or("slots", fallback.slots),
-          .pages = place.number_or("pages", fallback.pages),
-          .ring_pages = place.number_or("ring_pages", fallback.ring_pages)};
+  Capacity capacity;
+  CapacityKeys keys;
+  Capacity::fields(capacity, keys);
+  place.expect_object(keys.required, keys.extra);
+  Capacity::fields(capacity, CapacityReader{place});
+  return capacity;
 }
 
 OperationMix read_mix(JsonPlace const& place) {

@@ -3,7 +3,7 @@
 //
 //   {"name": "x", "page_rows": 4, "chunk_pages": 2, "ranks": 1,
 //    "capacity": {"sequences": 4, "tokens": 64, "largest_round": 8, "snapshots": 6,
-//                 "slots": 0, "pages": 40, "ring_pages": 0},
+//                 "step_rows": 0, "slots": 0, "pages": 40, "ring_pages": 0},
 //    "layers": [{"repeat": 3, "planes": [{"kind": "recurrent", "conv_segments": [8, 8, 8],
 //                                         "kernel": 4, "heads": 1, "d_k": 8, "d_v": 8}]},
 //               {"planes": [{"kind": "attention_kv", "heads": 2, "head_dim": 4, "format": "f32"},

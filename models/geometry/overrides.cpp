@@ -15,36 +15,34 @@ namespace {
 
 /// A size that may be changed; in the text it stands in the object "capacity" or at the top.
 struct Size {
-  char const* name;
+  std::string name;
   bool in_capacity;
 };
 
-constexpr Size kSizes[] = {{"page_rows", false},
-                           {"chunk_pages", false},
-                           {"sequences", true},
-                           {"tokens", true},
-                           {"largest_round", true},
-                           {"snapshots", true},
-                           {"entries", true},
-                           {"slots", true},
-                           {"pages", true},
-                           {"ring_pages", true}};
+struct SizeCollector {
+  std::vector<Size>& sizes;
 
-std::vector<std::string> names_of_sizes() {
-  std::vector<std::string> names;
-  for (Size const& size : kSizes) {
-    names.emplace_back(size.name);
+  void size(std::string_view field, std::uint32_t /*value*/) const {
+    sizes.push_back({std::string{field.substr(field.find('.') + 1)}, true});
   }
-  return names;
+  void optional(std::string_view field, std::uint32_t value) const { size(field, value); }
+};
+
+std::vector<Size> all_sizes() {
+  std::vector<Size> sizes = {{"page_rows", false}, {"chunk_pages", false}};
+  Capacity const any;
+  Capacity::fields(any, SizeCollector{sizes});
+  return sizes;
 }
 
-Size const& size_named(std::string const& name, std::string const& origin) {
-  for (Size const& size : kSizes) {
+Size size_named(std::string const& name, std::string const& origin) {
+  std::vector<std::string> names;
+  for (Size const& size : all_sizes()) {
     if (name == size.name) {
       return size;
     }
+    names.push_back(size.name);
   }
-  std::vector<std::string> const names = names_of_sizes();
   std::string known;
   for (std::string const& one : names) {
     known += (known.empty() ? "" : ", ") + one;

@@ -50,6 +50,18 @@ struct AcceptOp {
     visit("sequence", sequence);
     visit("keep", keep);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    for (SequenceName const name : scope.open_rounds) {
+      for (std::uint32_t keep = 0; keep <= SmallScope::kRoundRows; ++keep) {
+        add(AcceptOp{name, keep});
+      }
+      std::uint32_t const rows = scope.model.sequence(name).open.rows;
+      if (rows > SmallScope::kRoundRows) {
+        add(AcceptOp{name, rows});
+      }
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

@@ -77,6 +77,27 @@ struct AppendOp {
   void openings(Visitor const& visit) const {
     visit(OpenedHandle{sequence, count, false, mode});
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    Token const token = scope.model.next_token();
+    StateMode const mode = scope.mode_of_appends();
+    std::uint32_t const page = scope.shape().page_rows;
+    for (std::uint32_t value = 0; value < scope.model.next_sequence(); ++value) {
+      SequenceName const name{value};
+      if (!scope.model.sequence(name).live) {
+        add(AppendOp{name, 1, token});  // what is used up stays used up, whoever has its place now
+      } else if (!scope.model.sequence(name).open.open) {
+        add(AppendOp{name, 1, token, 0, 0, mode});  // tainted, its refusal stands for all
+      }
+    }
+    for (SequenceName const name : scope.at_rest) {
+      add(AppendOp{name, page, token, 1, 0, mode});      // row by row
+      add(AppendOp{name, page + 1, token, 0, 1, mode});  // through views
+      if (scope.shape().has_draft()) {
+        add(AppendOp{name, 1, token, 0, 0, mode, 1});  // the draft is left out
+      }
+    }
+  }
   template <typename Ways>
   void plainer(Ways& ways) const {
     if (auto const* const more = ways.template next<AppendOp>()) {

@@ -82,6 +82,17 @@ struct BeginOp {
   void openings(Visitor const& visit) const {
     visit(OpenedHandle{sequence, count, false, mode});
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    Token const token = scope.model.next_token();
+    StateMode const mode = scope.mode_of_appends();
+    std::uint32_t const lap = SmallScope::kept_rows(scope.shape()) + 1;
+    for (SequenceName const name : scope.at_rest) {
+      add(BeginOp{name, lap, lap, token, 0, 0, mode});
+      // A view that is not used to the end.
+      add(BeginOp{name, scope.shape().page_rows, 1, token, 0, 1, mode});
+    }
+  }
   template <typename Ways>
   void plainer(Ways& ways) const {
     if (ways.template next<CommitOp>() != nullptr) {

@@ -31,6 +31,8 @@ struct CanTruncateOp {
     visit("sequence", sequence);
     visit("length", length);
   }
+  template <typename Add>
+  static void choices(SmallScope const& /*scope*/, Add const& /*add*/) {}
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

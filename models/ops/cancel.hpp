@@ -52,6 +52,14 @@ struct CancelOp {
   void openings(Visitor const& visit) const {
     visit_openings(items, visit);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    StepParts items = two_items(scope);
+    if (scope.at_rest.size() > 1) {
+      items.parts[0].keep = items.parts[1].keep = 0;
+      add(CancelOp{.items = items});
+    }
+  }
   template <typename Ways>
   void plainer(Ways& ways) const {
     add_single(ways, items);

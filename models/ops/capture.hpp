@@ -43,6 +43,14 @@ struct CaptureOp {
     visit("scope", scope);
     visit("extra", extra);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    for (std::uint32_t const value : scope.model.live_snapshots()) {
+      if (scope.model.next_entry() == 1) {
+        add(CaptureOp{{value}, {1}});
+      }
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

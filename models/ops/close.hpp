@@ -21,6 +21,8 @@ struct CloseOp {
   }
   template <typename Visitor>
   void fields(Visitor& /*visit*/) {}
+  template <typename Add>
+  static void choices(SmallScope const& /*scope*/, Add const& /*add*/) {}
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

@@ -30,6 +30,12 @@ struct CommitOp {
   void fields(Visitor& visit) {
     visit("sequence", sequence);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    for (SequenceName const name : scope.open_appends) {
+      add(CommitOp{name});
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

@@ -31,6 +31,12 @@ struct CreateOp {
   void fields(Visitor& visit) {
     visit("sequence", sequence);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    if (scope.has_room()) {
+      add(CreateOp{{scope.model.next_sequence()}});
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

@@ -36,6 +36,8 @@ struct DelayOp {
     visit("stream", stream);
     visit("device", device);
   }
+  template <typename Add>
+  static void choices(SmallScope const& /*scope*/, Add const& /*add*/) {}
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

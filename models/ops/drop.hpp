@@ -29,6 +29,12 @@ struct DropOp {
   void fields(Visitor& visit) {
     visit("sequence", sequence);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    for (SequenceName const name : scope.open_appends) {
+      add(DropOp{name});
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

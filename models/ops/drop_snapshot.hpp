@@ -29,6 +29,12 @@ struct DropSnapshotOp {
   void fields(Visitor& visit) {
     visit("snapshot", snapshot);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    for (std::uint32_t value = 0; value < scope.model.next_snapshot(); ++value) {
+      add(DropSnapshotOp{{value}});  // of the dead ones too: they stay so
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

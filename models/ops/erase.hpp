@@ -25,6 +25,12 @@ struct EraseOp {
   void fields(Visitor& visit) {
     visit("entry", entry);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    if (scope.model.next_entry() != 0) {
+      add(EraseOp{{0}});
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

@@ -47,6 +47,8 @@ struct FaultOp {
     visit("forever", forever, 0U);
     visit("done", done, 0U);
   }
+  template <typename Add>
+  static void choices(SmallScope const& /*scope*/, Add const& /*add*/) {}
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }
@@ -67,6 +69,8 @@ struct HealOp {
   static std::optional<HealOp> generate(GenerateContext const& /*context*/) { return HealOp{}; }
   template <typename Visitor>
   void fields(Visitor& /*visit*/) {}
+  template <typename Add>
+  static void choices(SmallScope const& /*scope*/, Add const& /*add*/) {}
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

@@ -35,6 +35,14 @@ struct ForkOp {
     visit("snapshot", snapshot);
     visit("sequence", sequence);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    for (std::uint32_t const value : scope.model.live_snapshots()) {
+      if (scope.has_room()) {
+        add(ForkOp{{value}, {scope.model.next_sequence()}});
+      }
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

@@ -63,6 +63,14 @@ struct LeaveOp {
     visit_openings(items, visit);
   }
   [[nodiscard]] SequenceName leaver() const { return items.parts[item].sequence; }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    StepParts items = two_items(scope);
+    if (scope.at_rest.size() > 1) {
+      items.parts[0].keep = 0;
+      add(LeaveOp{.items = items});
+    }
+  }
   template <typename Ways>
   void plainer(Ways& ways) const {
     ways.start();

@@ -37,6 +37,15 @@ struct LoadDamagedOp {
     visit("damage", damage);
     visit("at", at);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    constexpr std::uint32_t kPayloadBit =
+        400;  // a byte behind the header of every geometry's entry
+    bool const has_entry = scope.model.next_entry() != 0;
+    for (std::uint32_t damage = 0; damage < kDamageCount && scope.is_first && has_entry; ++damage) {
+      add(LoadDamagedOp{{0}, static_cast<Damage>(damage), kPayloadBit});
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "models/ops/pick.hpp"
+#include "models/ops/small_scope.hpp"
 #include "models/ops/traits.hpp"
 #include "models/system.hpp"
 
@@ -15,19 +16,20 @@ namespace holdfast::model {
 
 // X(member, why it must be there): one line a member. The concept, its messages and the tests derive
 // from this list.
-#define HOLDFAST_OPERATION_MEMBERS(X)                                               \
-  X(kName, "is its word in traces")                                                 \
-  X(kMeaning, "says in words what it does")                                         \
-  X(kEffects, "says what it makes, ends, changes, uses and loads")                  \
-  X(kWeight, "says how often programs have it")                                     \
-  X(precondition, "says whether it makes sense, by the model alone")                \
-  X(apply, "does it to the model, and says what the system must answer")            \
-  X(run, "does it to the system")                                                   \
-  X(generate, "draws one")                                                          \
-  X(fields, "visits its fields, for texts, bytes, names and the minimizer")         \
-  X(rows, "counts the rows that it writes")                                         \
-  X(openings, "visits the handles that it opens; what opens none has none")         \
-  X(leaver, "names the sequence that leaves its step; what nobody leaves has none") \
+#define HOLDFAST_OPERATION_MEMBERS(X)                                                      \
+  X(kName, "is its word in traces")                                                        \
+  X(kMeaning, "says in words what it does")                                                \
+  X(kEffects, "says what it makes, ends, changes, uses and loads")                         \
+  X(kWeight, "says how often programs have it")                                            \
+  X(precondition, "says whether it makes sense, by the model alone")                       \
+  X(apply, "does it to the model, and says what the system must answer")                   \
+  X(run, "does it to the system")                                                          \
+  X(generate, "draws one")                                                                 \
+  X(fields, "visits its fields, for texts, bytes, names and the minimizer")                \
+  X(rows, "counts the rows that it writes")                                                \
+  X(openings, "visits the handles that it opens; what opens none has none")                \
+  X(leaver, "names the sequence that leaves its step; what nobody leaves has none")        \
+  X(choices, "lists what the exhaustive search tries; its body is empty if it tries none") \
   X(plainer, "says how a program does it more plainly; its body is empty if there is no way")
 
 /// Takes any field; stands for the visitors of `fields`.
@@ -38,6 +40,11 @@ struct AnyField {
 /// Takes any handle; stands for the visitors of `openings`.
 struct AnyOpening {
   void operator()(OpenedHandle const& opened) const;
+};
+/// Takes any operation; stands for what `choices` is given.
+struct AnyAdd {
+  template <typename Op>
+  void operator()(Op const& op) const;
 };
 /// Stands for what `plainer` is given, which fuzz/plainer.hpp describes.
 struct AnyWays {};
@@ -89,6 +96,10 @@ concept visits_openings = requires(Op const op, AnyOpening const& visit) {
 template <typename Op>
 concept names_leaver = requires(Op const op) {
   { op.leaver() } -> std::same_as<SequenceName>;
+};
+template <typename Op>
+concept has_choices = requires(SmallScope const& scope, AnyAdd const& add) {
+  Op::choices(scope, add);
 };
 template <typename Op>
 concept has_plainer = requires(Op const op, AnyWays& ways) {

@@ -29,6 +29,12 @@ struct ReleaseOp {
   void fields(Visitor& visit) {
     visit("sequence", sequence);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    for (std::uint32_t const value : scope.model.live_sequences()) {
+      add(ReleaseOp{{value}});
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

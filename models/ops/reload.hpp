@@ -44,6 +44,12 @@ struct ReloadOp {
     visit("entry", entry);
     visit("via", via, kStreamNames);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    if (scope.model.next_entry() != 0 && scope.model.entry({0}).live) {
+      add(ReloadOp{{0}});
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

@@ -2,6 +2,8 @@
 // restore: looks a prompt up and starts a sequence with the longest usable prefix, under the next name.
 #pragma once
 
+#include <span>
+
 #include "models/ops/operation.hpp"
 
 namespace holdfast::model {
@@ -55,6 +57,28 @@ struct RestoreOp {
     visit("scope", query.scope);
     visit("limit", query.limit);
     visit("sequence", sequence);
+  }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    if (scope.model.next_entry() == 0 || !scope.has_room()) {
+      return;
+    }
+    // All of the entry; at first also one row less, into the middle of a page and pool, then other
+    // tokens, and under another scope.
+    EntryName const entry{0};
+    Token const token = scope.model.next_token();
+    auto const length = static_cast<std::uint32_t>(scope.model.entry(entry).history.tokens.size());
+    std::uint32_t const page = scope.shape().page_rows;
+    std::uint32_t const middle = page + page / 2;
+    PrefixQuery const queries[] = {
+        {entry, length, 0, token, 0, length},
+        {entry, length, 0, token, 0, length - 1},
+        {entry, middle, length - middle, token, 0, length},
+        {entry, length, 0, token, 1, length},
+    };
+    for (PrefixQuery const& query : std::span{queries}.first(scope.is_first ? 4 : 1)) {
+      add(RestoreOp{query, {scope.model.next_sequence()}});
+    }
   }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}

@@ -61,6 +61,12 @@ struct RewriteOp {
     visit("piece", piece);
     visit("view", view);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    for (SequenceName const name : scope.open_rounds) {
+      add(RewriteOp{name, 1, 1, scope.model.next_token()});
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return count; }

@@ -34,6 +34,14 @@ struct RollbackOp {
     visit("sequence", sequence);
     visit("snapshot", snapshot);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    for (SequenceName const name : scope.at_rest) {
+      for (std::uint32_t const value : scope.model.live_snapshots()) {
+        add(RollbackOp{name, {value}});
+      }
+    }
+  }
   template <typename Ways>
   void plainer(Ways& ways) const {
     if (auto const fresh = ways.unused_sequence()) {

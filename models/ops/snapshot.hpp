@@ -35,6 +35,14 @@ struct SnapshotOp {
     visit("sequence", sequence);
     visit("snapshot", snapshot);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    if (scope.model.live_snapshots().size() < SmallScope::kMostSnapshots) {
+      for (SequenceName const name : scope.at_rest) {
+        add(SnapshotOp{name, {scope.model.next_snapshot()}});
+      }
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

@@ -22,6 +22,31 @@ void visit_openings(StepParts const& items, Visitor const& visit) {
   }
 }
 
+/// Two items of the exhaustive search: padding, or rows of a round, and an append. No item when nothing
+/// is at rest.
+inline StepParts two_items(SmallScope const& scope) {
+  if (scope.at_rest.empty()) {
+    return {};
+  }
+  Token const token = scope.model.next_token();
+  StepPart first{.deed = StepDeed::kPad, .rows = 1};
+  if (scope.at_rest.size() > 1) {
+    first = {.deed = StepDeed::kVerify,
+             .sequence = scope.at_rest[1],
+             .rows = 2,
+             .keep = 1,
+             .token = token + 1,
+             .mode = scope.mode};
+  }
+  StepPart const append{.deed = StepDeed::kAppend,
+                        .sequence = scope.at_rest.front(),
+                        .rows = 1,
+                        .keep = 1,
+                        .token = token,
+                        .mode = scope.mode_of_appends()};
+  return {.parts = {first, append}, .count = 2};
+}
+
 /// Adds what the items of a step do, one after the other; of all items as much as an append does, or
 /// as they are.
 template <typename Ways>
@@ -111,6 +136,18 @@ struct StepOp {
   template <typename Visitor>
   void openings(Visitor const& visit) const {
     visit_openings(items, visit);
+  }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    // With padding, or two sequences, written at once; and one twice, which must be refused.
+    StepParts const two = two_items(scope);
+    if (two.count != 0) {
+      add(StepOp{.items = two, .whole = 1});
+      StepOp twice{.items = two};
+      twice.items.parts[0] = two.parts[1];
+      twice.items.parts[0].token = two.parts[1].token + 3;
+      add(twice);
+    }
   }
   template <typename Ways>
   void plainer(Ways& ways) const {

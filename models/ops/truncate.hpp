@@ -31,6 +31,27 @@ struct TruncateOp {
     visit("sequence", sequence);
     visit("length", length);
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    for (auto const* const open : {&scope.open_appends, &scope.open_rounds}) {
+      for (SequenceName const name : *open) {
+        add(TruncateOp{name, 0});  // busy
+      }
+    }
+    // To one row less, to the edge below of page and pool, and into the pool before that.
+    std::uint32_t const page = scope.shape().page_rows;
+    for (SequenceName const name : scope.at_rest) {
+      std::uint32_t const own = scope.model.position(name);
+      std::uint32_t last = own;
+      for (std::uint32_t const less : {1U, (own + page - 1) % page + 1, page + 1}) {
+        std::uint32_t const length = own - std::min(own, less);
+        if (length != last) {
+          add(TruncateOp{name, length});
+        }
+        last = length;
+      }
+    }
+  }
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

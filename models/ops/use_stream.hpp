@@ -30,6 +30,8 @@ struct UseStreamOp {
   void fields(Visitor& visit) {
     visit("to", to);
   }
+  template <typename Add>
+  static void choices(SmallScope const& /*scope*/, Add const& /*add*/) {}
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
   [[nodiscard]] std::uint32_t rows() const { return 0; }

@@ -84,6 +84,16 @@ struct VerifyOp {
   void openings(Visitor const& visit) const {
     visit(OpenedHandle{sequence, count, true, mode});
   }
+  template <typename Add>
+  static void choices(SmallScope const& scope, Add const& add) {
+    Token const token = scope.model.next_token();
+    for (SequenceName const name : scope.at_rest) {
+      for (std::uint32_t const rows :
+           {SmallScope::kRoundRows, scope.shape().capacity.largest_round}) {
+        add(VerifyOp{name, rows, rows, token, 0, 0, scope.mode});
+      }
+    }
+  }
   /// An append, or the handle of one, whose end is that of an append too.
   template <typename Ways>
   void plainer(Ways& ways) const {

@@ -25,6 +25,8 @@ struct WholeOp {
     visit(OpenedHandle{});
   }
   [[nodiscard]] SequenceName leaver() const { return {}; }
+  template <typename Add>
+  static void choices(SmallScope const& /*scope*/, Add const& /*add*/) {}
   template <typename Ways>
   void plainer(Ways& /*ways*/) const {}
 };

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -287,6 +288,33 @@ TEST(Geometry, MissingFieldsKeepTheirDefaults) {
   EXPECT_EQ(geometry.mix.mean_rows, OperationMix().mean_rows);
   EXPECT_TRUE(geometry.mix.weights.empty());
   EXPECT_FALSE(geometry.built_in);
+}
+
+/// Numbers the capacities, or writes their numbers down.
+struct CapacityNumberer {
+  std::string& text;
+  std::uint32_t count = 0;
+
+  void size(std::string_view field, std::uint32_t& value) {
+    value = 10 + count++;
+    text += (text.empty() ? "" : ", ") + ("\"" + std::string{field.substr(field.find('.') + 1)}) +
+            "\": " + std::to_string(value);
+  }
+  void optional(std::string_view field, std::uint32_t& value) { size(field, value); }
+};
+
+TEST(Geometry, EveryCapacityIsRead) {
+  Capacity wanted;
+  std::string text;
+  CapacityNumberer numberer{text};
+  Capacity::fields(wanted, numberer);
+  EXPECT_EQ(numberer.count * sizeof(std::uint32_t), sizeof(Capacity)) << "a field is not visited";
+  Geometry const geometry = parse_geometry(R"({"name": "x", "capacity": {)" + text + R"(},
+                         "layers": [{"planes": [{"kind": "latent", "width": 1}]}]})",
+                                           "x.json");
+  Capacity found = geometry.layout.capacity;
+  EXPECT_EQ(std::memcmp(&found, &wanted, sizeof found), 0) << text;
+  EXPECT_EQ(with_overrides(geometry, {{"step_rows", 21}}).layout.capacity.step_rows, 21U);
 }
 
 TEST(Geometry, WeightsComeInTheOrderOfNames) {

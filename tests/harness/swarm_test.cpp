@@ -139,8 +139,8 @@ TEST(GeometryOverrides, AreReadCheckedAndWritten) {
   EXPECT_EQ(model::geometry_reference(model::load_geometry("tiny")), "tiny");
   EXPECT_EQ(refusal_of("tiny page_row=8"),
             "geometry tiny: no size is called \"page_row\" (did you mean \"page_rows\"?); known: "
-            "page_rows, chunk_pages, sequences, tokens, largest_round, snapshots, entries, slots, "
-            "pages, ring_pages");
+            "page_rows, chunk_pages, sequences, tokens, largest_round, snapshots, entries, "
+            "step_rows, slots, pages, ring_pages");
   EXPECT_EQ(refusal_of("tiny slots"),
             "geometry tiny: expected a size such as page_rows=4, found \"slots\"");
   EXPECT_EQ(refusal_of("tiny slots=x"), "geometry tiny: \"x\" is no number for slots");

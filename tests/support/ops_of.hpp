@@ -9,9 +9,9 @@
 
 namespace holdfast::test {
 
-/// Operations on the geometry `tiny`, a line each.
+/// Operations, a line each.
 inline std::vector<model::AnyOp> ops_of(std::string const& lines) {
-  return model::parse_trace("holdfast-trace 1\ngeometry tiny\ndevice host\n" + lines, "test").ops;
+  return model::parse_ops(lines, "test");
 }
 
 }  // namespace holdfast::test

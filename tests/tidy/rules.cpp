@@ -77,10 +77,6 @@ struct LengthException {
 // May only shrink.
 constexpr std::array<LengthException, 0> kLengthExceptions = {};
 
-// Files that know operations by name. May only shrink.
-constexpr std::array<std::string_view, 2> kKnowOperations = {"fuzz/exhaustive.cpp",
-                                                             "fuzz/targets/fuzz_entry_bytes.cpp"};
-
 constexpr int kLinesMax = 600;
 constexpr int kTestLinesMax = 800;
 
@@ -582,10 +578,7 @@ std::set<std::string> const& operation_types(Tree const& tree) {
 
 Breaches concrete_operations(std::string const& path, Tree const& tree) {
   static Words const folders = {"models/", "invariants/", "fuzz/", "tools/", "bench/", "adapters/"};
-  bool const is_free =
-      starts_with_any(path, {"models/ops/"}) ||
-      std::find(kKnowOperations.begin(), kKnowOperations.end(), path) != kKnowOperations.end();
-  if (!is_cpp(path) || !starts_with_any(path, folders) || is_free) {
+  if (!is_cpp(path) || !starts_with_any(path, folders) || starts_with_any(path, {"models/ops/"})) {
     return {};
   }
   Breaches breaches;

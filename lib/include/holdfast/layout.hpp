@@ -51,6 +51,21 @@ struct Capacity {
       0;  ///< pages of each addressed class, the reserved one not counted; 0 = worst case
   std::uint32_t ring_pages =
       0;  ///< pages of each ring class, the reserved one not counted; 0 = worst case
+
+  /// Visits the fields, as those of a plane spec: `size` where 0 is refused, `optional` where it stands
+  /// for something.
+  template <typename Self, typename Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit.size("capacity.sequences", self.sequences);
+    visit.size("capacity.tokens", self.tokens);
+    visit.optional("capacity.largest_round", self.largest_round);
+    visit.optional("capacity.snapshots", self.snapshots);
+    visit.optional("capacity.entries", self.entries);
+    visit.optional("capacity.step_rows", self.step_rows);
+    visit.optional("capacity.slots", self.slots);
+    visit.optional("capacity.pages", self.pages);
+    visit.optional("capacity.ring_pages", self.ring_pages);
+  }
 };
 
 /// The whole layout of one cache. It needs a plane that is not a draft's, since a draft's may lag behind:

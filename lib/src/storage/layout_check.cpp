@@ -87,6 +87,23 @@ Status check_layers(Layout const& layout, LayerRules rules) noexcept {
   return has_rows ? Status{} : rules.refuse("layers", "own planes of drafts alone");
 }
 
+/// Refuses the first capacity that is no size.
+struct CapacityCheck {
+  LayerRules const& rules;
+  Status status = {};
+
+  void size(char const* field, std::uint32_t value) noexcept {
+    if (status) {
+      status = rules.size(field, value);
+    }
+  }
+  void optional(char const* field, std::uint32_t value) noexcept {
+    if (value != 0) {
+      size(field, value);
+    }
+  }
+};
+
 }  // namespace
 
 Status check_layout(Layout const& layout) noexcept {
@@ -102,26 +119,14 @@ Status check_layout(Layout const& layout) noexcept {
                                                         {"page_rows", layout.page_rows},
                                                         {"chunk_pages", layout.chunk_pages},
                                                         {"ranks", layout.ranks},
-                                                        {"stages", layout.stages},
-                                                        {"capacity.sequences", capacity.sequences},
-                                                        {"capacity.tokens", capacity.tokens}};
+                                                        {"stages", layout.stages}};
   for (auto const& [field, value] : needed) {
     HOLDFAST_TRY(
         rules.size(field, static_cast<std::uint32_t>(std::min<std::size_t>(value, UINT32_MAX))));
   }
-  std::pair<char const*, std::uint32_t> const optional[] = {
-      {"capacity.step_rows", capacity.step_rows},
-      {"capacity.largest_round", capacity.largest_round},
-      {"capacity.snapshots", capacity.snapshots},
-      {"capacity.entries", capacity.entries},
-      {"capacity.slots", capacity.slots},
-      {"capacity.pages", capacity.pages},
-      {"capacity.ring_pages", capacity.ring_pages}};
-  for (auto const& [field, value] : optional) {
-    if (value != 0) {
-      HOLDFAST_TRY(rules.size(field, value));
-    }
-  }
+  CapacityCheck check{rules};
+  Capacity::fields(capacity, check);
+  HOLDFAST_TRY(check.status);
   std::uint64_t const devices = std::uint64_t{layout.ranks} * layout.stages;
   if (devices > kLargestDeviceCount) {
     return rules.refuse("ranks",
