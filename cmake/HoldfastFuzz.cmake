@@ -10,6 +10,21 @@ function(holdfast_target_objects NAME)
   endif()
 endfunction()
 
+# holdfast_dictionary(FROM TO): FROM with the names of the operations, as models/ops has them.
+function(holdfast_dictionary FROM TO)
+  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/models/ops/*.hpp")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${FROM}" ${headers})
+  file(READ "${FROM}" text)
+  foreach(header IN LISTS headers)
+    file(STRINGS "${header}" lines REGEX "kName = \"")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE ".*kName = (\"[a-z_]+\");.*" "\\1" name "${line}")
+      string(APPEND text "${name}\n")
+    endforeach()
+  endforeach()
+  file(CONFIGURE OUTPUT "${TO}" CONTENT "${text}" @ONLY)
+endfunction()
+
 # holdfast_fuzz_target(NAME [LIKE OTHER] SRCS... OBJECTS...): the program NAME, with the dictionary and options of
 # OTHER, and NAME-mutants over the mutant build of the
 # library. With HOLDFAST_FUZZ libFuzzer drives them; otherwise they run inputs again, and a test runs
@@ -23,16 +38,16 @@ function(holdfast_fuzz_target NAME)
   holdfast_target_objects(${NAME}_objects ${ARG_SRCS})
   holdfast_program(${NAME} OUTPUT ${NAME} DEPS ${NAME}_objects ${ARG_OBJECTS})
   holdfast_program(${NAME}_with_mutants OUTPUT ${NAME}-mutants MUTANTS DEPS ${NAME}_objects ${ARG_OBJECTS})
+  holdfast_dictionary("${CMAKE_CURRENT_SOURCE_DIR}/${model}.dict" "${CMAKE_CURRENT_BINARY_DIR}/${NAME}.dict")
   if(HOLDFAST_FUZZ)
     foreach(program ${NAME} ${NAME}_with_mutants)
       target_link_options(${program} PRIVATE -fsanitize=fuzzer)
       # Beside the program, where fleets look for them.
-      foreach(ending dict options)
-        add_custom_command(TARGET ${program} POST_BUILD
-          COMMAND "${CMAKE_COMMAND}" -E copy "${CMAKE_CURRENT_SOURCE_DIR}/${model}.${ending}"
-            "$<TARGET_FILE_DIR:${program}>/$<TARGET_FILE_BASE_NAME:${program}>.${ending}"
-          VERBATIM)
-      endforeach()
+      set(beside "$<TARGET_FILE_DIR:${program}>/$<TARGET_FILE_BASE_NAME:${program}>")
+      add_custom_command(TARGET ${program} POST_BUILD
+        COMMAND "${CMAKE_COMMAND}" -E copy "${CMAKE_CURRENT_BINARY_DIR}/${NAME}.dict" "${beside}.dict"
+        COMMAND "${CMAKE_COMMAND}" -E copy "${CMAKE_CURRENT_SOURCE_DIR}/${model}.options" "${beside}.options"
+        VERBATIM)
     endforeach()
   elseif(HOLDFAST_BUILD_TESTS)
     set(seeds "${CMAKE_CURRENT_BINARY_DIR}/seeds/${NAME}")

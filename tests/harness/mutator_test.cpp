@@ -160,7 +160,7 @@ TEST(GeometryShelf, RefusesWhatCannotBeRunHere) {
 }
 
 TEST(Dictionary, HasTheWordsOfEveryOperation) {
-  std::ifstream file{HOLDFAST_SOURCE_DIR "/fuzz/targets/fuzz_trace_text.dict"};
+  std::ifstream file{HOLDFAST_DICTIONARY};
   std::ostringstream text;
   text << file.rdbuf();
   for (char const* name : model::AllOps::kNames) {
