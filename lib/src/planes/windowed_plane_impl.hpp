@@ -456,17 +456,23 @@ void WindowedPlane<W>::capture(std::uint32_t snapshot, std::uint32_t entry) noex
 template <Window W>
 Status WindowedPlane<W>::can_restore(std::uint32_t entry, std::uint32_t length) const noexcept {
   HOLDFAST_ASSERT(entry != 0);
-  std::uint32_t const needed = window_.first_needed(length);
-  if (needed == length || needed >= window_.first_needed(lengths_[entry]) ||
-      HOLDFAST_MUTANT(kRestoreInsideAnyPool)) {
+  auto const is_usable = [&](std::uint32_t rows) {
+    std::uint32_t const needed = window_.first_needed(rows);
+    return needed == rows || needed >= window_.first_needed(lengths_[entry]);
+  };
+  if (is_usable(length) || HOLDFAST_MUTANT(kRestoreInsideAnyPool)) {
     return {};
   }
-  // A length between would need rows below these, which are not held either.
+  // A length between would need rows below those that this one needs, which are not held either.
+  std::uint32_t shorter = length;
+  do {
+    shorter = window_.first_needed(shorter);
+  } while (!is_usable(shorter));
   return Error{.code = ErrorCode::kRefused,
                .text = "the rows that it needs are not held",
                .subject = name_,
                .got = length,
-               .limit = needed};
+               .limit = shorter};
 }
 
 template <Window W>

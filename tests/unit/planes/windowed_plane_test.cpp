@@ -232,7 +232,7 @@ TEST_F(WindowedPlaneTest, EntryIsUsableWhereItsRowsSuffice) {
   plane_.capture(1, 3);
   EXPECT_TRUE(IsOk(plane_.can_restore(3, 9)));
   EXPECT_TRUE(HasCode(plane_.can_restore(3, 8), ErrorCode::kRefused));
-  EXPECT_EQ(plane_.can_restore(3, 8).error().limit, 4);
+  EXPECT_EQ(plane_.can_restore(3, 8).error().limit, 0);
   EXPECT_TRUE(IsOk(plane_.can_restore(3, 0)));
   EXPECT_TRUE(step_.begin());
   plane_.restore(3, owner(2), 9, step_);
