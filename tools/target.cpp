@@ -320,11 +320,7 @@ int list_target(TargetOptions const& options) {
 }
 
 int check_target(TargetOptions const& options) {
-  TargetOptions of = options;
-  if (!options.paths.empty()) {
-    of.file = options.paths.front();
-  }
-  fuzz::Target const target = load_target(of);
+  fuzz::Target const target = load_target(options);
   catch_interrupts();
   fuzz::ProtocolReport const report =
       fuzz::check_protocol(target, static_cast<std::uint32_t>(options.programs), was_interrupted);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // --target of the other commands, and the command line of target.
 #include <algorithm>
+#include <string_view>
 #include <thread>
 
 #include "models/input_error.hpp"
@@ -47,11 +48,28 @@ void refuse_others(CLI::App const& command) {
   }
 }
 
+/// A target file, or the words of a command line.
+void choose_engine(std::string const& text, TargetOptions& options) {
+  constexpr std::string_view kEnding = ".json";
+  if (text.size() > kEnding.size() &&
+      text.compare(text.size() - kEnding.size(), kEnding.size(), kEnding) == 0) {
+    options.file = text;
+    return;
+  }
+  for (std::size_t at = 0; (at = text.find_first_not_of(' ', at)) != std::string::npos;) {
+    std::size_t const end = std::min(text.find(' ', at), text.size());
+    options.engine.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  if (options.engine.empty()) {
+    throw InputError{"a target file or a command line is missing"};
+  }
+}
+
 void define_target(CLI::App& command, Words& words) {
   command
-      .add_option("WORDS",
-                  words.paths,
-                  "check, then a target file; or check -- and the adapter's command line")
+      .add_option(
+          "WORDS", words.paths, "check, then a target file (.json) or an adapter's command line")
       ->type_name("");
   command
       .add_option(
@@ -63,14 +81,11 @@ Options read_target_command(CLI::App const& command, Words const& words) {
   if (words.paths.empty() || words.paths.front() != "check") {
     throw InputError{"target needs a deed; known: check"};
   }
-  if (words.paths.size() < 2) {
-    throw InputError{"target check needs a target file, or -- and a command line"};
+  if (words.paths.size() != 2) {
+    throw InputError{"target check needs a target file, or a command line in quotes"};
   }
   TargetOptions options{.command = "check", .json = words.json};
-  std::vector<std::string> const rest{words.paths.begin() + 1, words.paths.end()};
-  bool const is_file = rest.size() == 1 && rest.front().size() > 5 &&
-                       rest.front().substr(rest.front().size() - 5) == ".json";
-  (is_file ? options.paths : options.engine) = rest;
+  choose_engine(words.paths.back(), options);
   options.programs = was_given(command, "--programs")
                          ? read_count("--programs", words.programs, kMostPrograms)
                          : 100;
@@ -100,21 +115,7 @@ Options read_with_target(CLI::App const& command, Words const& words) {
                         .workers = std::max(1U, std::thread::hardware_concurrency()),
                         .text = words.text,
                         .json = words.json};
-  bool const is_file =
-      words.target.size() > 5 && words.target.substr(words.target.size() - 5) == ".json";
-  if (is_file) {
-    options.file = words.target;
-  } else {
-    std::size_t at = 0;
-    while ((at = words.target.find_first_not_of(' ', at)) != std::string::npos) {
-      std::size_t const end = std::min(words.target.find(' ', at), words.target.size());
-      options.engine.push_back(words.target.substr(at, end - at));
-      at = end;
-    }
-    if (options.engine.empty()) {
-      throw InputError{"--target: a target file or a command line is missing"};
-    }
-  }
+  choose_engine(words.target, options);
   auto const text = [&](char const* option, std::string const& value) {
     return command.get_option_no_throw(option) != nullptr ? text_if_given(command, option, value)
                                                           : std::nullopt;
@@ -156,8 +157,8 @@ Options read_with_target(CLI::App const& command, Words const& words) {
 std::vector<Command> target_commands() {
   return {{"target",
            "Whether an adapter speaks the engine protocol",
-           {{"holdfast target check -- holdfast-toy", "line by line, and the same program twice"},
-            {"holdfast target check --programs 1000 -- holdfast-toy", "with more programs"}},
+           {{"holdfast target check holdfast-toy", "line by line, and the same program twice"},
+            {"holdfast target check holdfast-toy --programs 1000", "with more programs"}},
            define_target,
            read_target_command}};
 }

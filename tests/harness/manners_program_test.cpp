@@ -137,7 +137,7 @@ std::map<std::string, Row> const& rows() {
         {{"chek toy.json", 2, "target needs a deed; known: check"}},
         {{"check missing.json", 2, "missing.json: "},
          {"check unknown.json", 2, "did you mean \"command\"?"},
-         {"check -- ./missing", 2, "cannot run './missing'"}},
+         {"check ./missing", 2, "cannot run './missing'"}},
         {{"", 2, "target needs a deed"},
          {"check", 2, "target check needs a target file"},
          {"check toy.json --programs 0", 2, "--programs: '0'"}}}},
