@@ -202,14 +202,14 @@ class Adapter {
 constexpr std::string_view kPromises = R"(legal decode when=full
 legal remove when=partial
 legal remove_every when=partial
-weakens remove when=window:window
-weakens remove_every when=window:window
+weak remove when=window:window
+weak remove_every when=window:window
 legal load when=damaged
 legal load_part when=damaged
 legal load_all when=damaged
-weakens load when=damaged
-weakens load_part when=damaged
-weakens load_all when=damaged
+weak load when=damaged
+weak load_part when=damaged
+weak load_all when=damaged
 )";
 
 void Adapter::hello(Line const& line) {
@@ -240,7 +240,7 @@ void Adapter::hello(Line const& line) {
   for (Architecture const* architecture : offered_) {
     std::cout << (architecture == offered_.front() ? "" : ",") << architecture->name;
   }
-  std::cout << "\nknob unified=0,1\nknob micro_batch=64,4,1,16\nknob rollback=0,4,1\n"
+  std::cout << "\nknob unified=0,1\nknob micro_batch=64,8,16,1\nknob rollback=0,4,1\n"
             << "knob whole_window=0,1\nedge window=" << kWindow
             << "\nedge micro_batch=micro_batch\n"
             << "edge rollback=rollback\n";

@@ -50,6 +50,10 @@ std::uint64_t hash(std::string_view text) {
 float weight(std::string_view name, bool is_vector, std::int64_t inputs, float x) {
   auto const has = [&](std::string_view part) { return name.find(part) != name.npos; };
   bool const bias = name.size() > 5 && name.substr(name.size() - 5) == ".bias";
+  // Some builds make these optional tensors; then they are what they are without them.
+  if (has("rope_freqs") || has("scale")) {
+    return 1.0F;
+  }
   if (has("ssm_a")) {
     return -(0.1F + 0.6F * std::fabs(x));
   }
