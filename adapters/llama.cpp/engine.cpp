@@ -140,12 +140,6 @@ Answer Engine::reset(Knobs const& knobs) {
   return context_ == nullptr ? Answer::refused("no_context") : Answer::ok();
 }
 
-bool Engine::can_shift(Architecture const& architecture) {
-  std::string why;
-  Loaded const* loaded = load_model(architecture, why);
-  return loaded == nullptr || llama_memory_can_shift(llama_get_memory(loaded->plain.get()));
-}
-
 Answer Engine::positions() const {
   std::string fields;
   for (int sequence = 0; sequence < kSequences; ++sequence) {
@@ -209,6 +203,13 @@ bool Engine::lacks_window(int sequence) {
   return least == -1 || least > std::max(firsts_[sequence], next_position(sequence) - window + 1);
 }
 
+// Rows at the beginning of a sequence went.
+void Engine::move_first(int sequence, Range range) {
+  if (range.first <= firsts_[sequence] && range.end > firsts_[sequence]) {
+    firsts_[sequence] = range.end;
+  }
+}
+
 Answer Engine::remove(int sequence, Range range) {
   const llama_pos before = next_position(sequence);
   if (!llama_memory_seq_rm(memory(), sequence, range.first, range.end)) {
@@ -216,16 +217,20 @@ Answer Engine::remove(int sequence, Range range) {
   }
   bool const took_tail = next_position(sequence) < before;
   bool const left_rows = std::max(range.first, 0) > firsts_[sequence];
-  if (range.first <= firsts_[sequence] && range.end > firsts_[sequence]) {
-    firsts_[sequence] = range.end;
-  }
+  move_first(sequence, range);
   return took_tail && left_rows && lacks_window(sequence) ? Answer::weak() : Answer::ok();
 }
 
 Answer Engine::remove_every(Range range) {
-  return llama_memory_seq_rm(memory(), -1, range.first, range.end)
-             ? Answer::ok()
-             : Answer::refused("cannot_remove");
+  if (!llama_memory_seq_rm(memory(), -1, range.first, range.end)) {
+    return Answer::refused("cannot_remove");
+  }
+  bool lacks = false;
+  for (int sequence = 0; sequence < kSequences; ++sequence) {
+    move_first(sequence, range);
+    lacks = lacks || (next_position(sequence) != 0 && lacks_window(sequence));
+  }
+  return lacks ? Answer::weak() : Answer::ok();
 }
 
 // llama.h does not say what becomes of the rows that `to` has, so they are removed first.

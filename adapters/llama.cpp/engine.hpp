@@ -73,9 +73,6 @@ class Engine {
   /// Makes everything new: a context with these knobs, no rows, no entries.
   Answer reset(Knobs const& knobs);
 
-  /// Whether this architecture's rows can change their positions, as the engine itself says.
-  bool can_shift(Architecture const& architecture);
-
   /// The extent of each sequence of which anything is left.
   Answer positions() const;
 
@@ -115,6 +112,7 @@ class Engine {
   llama_memory_t memory() const { return llama_get_memory(context_.get()); }
   llama_pos next_position(int sequence) const;
   bool lacks_window(int sequence);
+  void move_first(int sequence, Range range);
   Answer loaded(Entry const& entry, std::size_t read) const;
 
   std::map<std::string, Loaded, std::less<>> models_;

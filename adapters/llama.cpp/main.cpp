@@ -240,7 +240,7 @@ void Adapter::hello(Line const& line) {
   for (Architecture const* architecture : offered_) {
     std::cout << (architecture == offered_.front() ? "" : ",") << architecture->name;
   }
-  std::cout << "\nknob unified=0,1\nknob micro_batch=64,8,16,1\nknob rollback=0,4,1\n"
+  std::cout << "\nknob unified=0,1\nknob micro_batch=64,8,16,4,1\nknob rollback=0,4,1\n"
             << "knob whole_window=0,1\nedge window=" << kWindow
             << "\nedge micro_batch=micro_batch\n"
             << "edge rollback=rollback\n";
@@ -251,7 +251,7 @@ void Adapter::hello(Line const& line) {
   }
   std::cout << promises;
   for (Architecture const* architecture : offered_) {
-    if (!engine_.can_shift(*architecture)) {
+    if (architecture->has(kFixed)) {
       std::cout << "legal shift when=any architecture=" << architecture->name << '\n';
     }
   }

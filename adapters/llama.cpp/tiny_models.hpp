@@ -33,6 +33,7 @@ enum Part : std::uint32_t {
   kIndexed = 1U << 8U,         ///< an indexer that selects rows
   kCompressed = 1U << 9U,      ///< windows beside compressed rows (deepseek4)
   kRollback = 1U << 10U,       ///< states that can go back a few rows (n_rs_seq)
+  kFixed = 1U << 11U,          ///< positions that cannot be shifted (llama_memory_can_shift)
 };
 
 /// One architecture of llama.cpp as a tiny model.
