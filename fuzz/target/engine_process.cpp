@@ -135,8 +135,10 @@ int EngineProcess::kill_group() {
   int status = 0;
   if (pid_ > 0) {
     kill(-pid_, SIGKILL);
-    kill(pid_, SIGKILL);
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    if (!status_) {
+      kill(pid_, SIGKILL);
+      while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+      }
     }
     read_errors();
   }
@@ -152,23 +154,28 @@ Trouble EngineProcess::end(Ending ending, std::string const& text) {
   return {ending, text};
 }
 
+/// Whether the process is dead. What it started may live on, and hold its output open.
+bool EngineProcess::is_gone() {
+  int status = 0;
+  if (!status_ && waitpid(pid_, &status, WNOHANG) == pid_) {
+    status_ = status;
+  }
+  return status_.has_value();
+}
+
 /// Its output ended: it is dead, or as good as that.
 Trouble EngineProcess::died() {
   constexpr int kGrace = 50;
-  int status = 0;
-  pid_t gone = 0;
-  for (int i = 0; i < kGrace && gone == 0; ++i) {
-    gone = waitpid(pid_, &status, WNOHANG);
-    if (gone == 0) {
-      poll(nullptr, 0, 10);
-    }
+  for (int i = 0; i < kGrace && !is_gone(); ++i) {
+    poll(nullptr, 0, 10);
   }
   std::string const half = taken_ < output_.size() ? ", in the middle of a line: " +
                                                          model::quoted(output_.substr(taken_, 80))
                                                    : "";
-  if (gone == 0) {
+  if (!is_gone()) {
     return end(Ending::kCrash, "the adapter closed its output" + half);
   }
+  int const status = *status_;
   kill(-pid_, SIGKILL);  // what it started
   read_errors();
   pid_ = -1;
@@ -220,11 +227,17 @@ bool EngineProcess::read_output() {
 
 EngineProcess::Step EngineProcess::wait_for_output(std::string_view& to_send, double seconds) {
   std::array<pollfd, 3> fds = {{{out_, POLLIN, 0}, {errors_, POLLIN, 0}, {in_, POLLOUT, 0}}};
-  int const wait = std::max(1, static_cast<int>(seconds * 1000));
+  constexpr int kLook = 50;  // milliseconds after which a silent process is looked at
+  int const wait = std::clamp(static_cast<int>(seconds * 1000), 1, kLook);
   if (seconds <= 0) {
     return Step::kTimedOut;
   }
-  if (poll(fds.data(), to_send.empty() ? 2 : 3, wait) <= 0) {
+  int const ready = poll(fds.data(), to_send.empty() ? 2 : 3, wait);
+  if (ready == 0 && is_gone()) {
+    static_cast<void>(read_output());
+    return Step::kEnded;
+  }
+  if (ready <= 0) {
     return Step::kMore;  // the caller looks at the clock
   }
   if (fds[1].revents != 0) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,14 +56,16 @@ class EngineProcess {
   void read_errors();
   Trouble take_lines(std::size_t& answers, OnLine const& on_line, bool& progress);
   Trouble end(Ending ending, std::string const& text);
+  bool is_gone();
   Trouble died();
   int kill_group();
 
   ProcessLimits limits_;
   pid_t pid_ = -1;
-  int in_ = -1;      // its standard input
-  int out_ = -1;     // its standard output
-  int errors_ = -1;  // its standard error
+  std::optional<int> status_;  // once it is dead
+  int in_ = -1;                // its standard input
+  int out_ = -1;               // its standard output
+  int errors_ = -1;            // its standard error
   bool is_first_ = true;
   std::string output_;     // not yet taken
   std::size_t taken_ = 0;  // of output_

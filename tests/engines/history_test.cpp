@@ -44,9 +44,9 @@ TEST(EngineOps, TextsRoundTrip) {
                            "draft sequence=s0 rows=4 token=9 keep=1",
                            "remove sequence=s0",
                            "remove sequence=s0 first=3 end=7",
-                           "shift sequence=s2 by=-3 first=4",
+                           "shift sequence=s2 first=4 by=-3",
                            "damage entry=e1 cut=7",
-                           "load entry=e0 sequence=s1",
+                           "load sequence=s1 entry=e0",
                            "clear"}) {
     EXPECT_EQ(model::text_of(op(line)), line);
   }
