@@ -16,8 +16,17 @@ constexpr char const* kInvariantsIntroduction =
 # Invariants
 
 What must hold after every operation of every program. Each is one file in [invariants](../invariants) and one line in its
-[registry](../invariants/registry.cpp), and reads the library through its
-[inspection window](../lib/include/holdfast/inspect.hpp), the reference model, and what the recording device saw.
+[registry](../invariants/registry.cpp), and says what it *needs* of the system under test:
+
+- **visible** is what anyone can see: positions, lengths, rows and states ([Visible](../models/visible.hpp)).
+- **internals** are the library's tables, references and free storage, through its
+  [inspection window](../lib/include/holdfast/inspect.hpp).
+- **devices** are what the recording and simulated devices saw.
+
+An invariant whose needs a system lacks is not judged there, and `holdfast run` says so. Those that need **visible** alone
+look at more where there is more.
+
+When they run:
 
 - **cheap** checks run after every operation, for each sequence that it is about: O(planes + rows touched).
 - **deep** checks run after every 32nd operation and at the end of a program: O(everything that is alive).
@@ -26,8 +35,8 @@ An invariant proves something only if it reports a seeded bug while the answers 
 `holdfast mutants --no-compare` says which did. The last part names the bugs that each is expected to report; of several
 that are named for one bug, one must.
 
-| id | area | runs | what must hold |
-|---|---|---|---|
+| id | area | runs | needs | what must hold |
+|---|---|---|---|---|
 )";
 
 std::string file_of(invariant::Invariant const& known) {
@@ -60,7 +69,8 @@ std::string invariants_page() {
   std::string page = kInvariantsIntroduction;
   for (invariant::Invariant const* const known : invariant::all_invariants()) {
     page += "| [" + std::string{known->id} + "](../" + file_of(*known) + ") | " + known->area +
-            " | " + runs_of(*known) + " | " + known->statement + " |\n";
+            " | " + runs_of(*known) + " | " + text_of(known->needs) + " | " + known->statement +
+            " |\n";
   }
   page += "\n## Seeded bugs that each is expected to report\n";
   for (invariant::Invariant const* const known : invariant::all_invariants()) {

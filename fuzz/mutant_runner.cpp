@@ -193,7 +193,7 @@ MutantOutcome try_programs(MutantInfo const& info,
   }
   ProgramSource const run =
       make({.compare = plan.compare,
-            .device = {.is_simulated = plan.simulated || info.needs_streams},
+            .device = {.system = plan.system, .is_simulated = plan.simulated || info.needs_streams},
             .faults = info.needs_faults,
             .on_step = [&](std::uint32_t, auto const&, auto const&, auto const&) { ++counted; }});
   for (std::uint64_t index = 0; !outcome.killed && outcome.operations < plan.budget; ++index) {

@@ -73,6 +73,7 @@ struct MutantPlan {
   std::uint64_t seed = 0;
   std::uint64_t budget = 0;  ///< most operations of each mutant
   bool compare = true;
+  model::SystemInfo const* system = nullptr;  ///< another than the library, whose mutants these are
   bool simulated = false;  ///< all on simulated devices; else only those that show nowhere else
   std::uint32_t jobs = 1;  ///< processes at a time
   /// Called for each, as it is done.

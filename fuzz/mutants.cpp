@@ -2,6 +2,8 @@
 // The table of mutants, and their switch.
 #include "fuzz/mutants.hpp"
 
+#include "models/copying/mutants.hpp"
+
 // Found only in the mutant build of the library.
 extern "C" {
 [[gnu::weak]] bool holdfast_select_mutant(char const* name);
@@ -534,11 +536,14 @@ bool has_mutants() noexcept {
 }
 
 bool select_mutant(std::string const& name) noexcept {
-  return has_mutants() && holdfast_select_mutant(name.c_str());
+  bool const is_copying = model::copying::select_mutant(name) && name != "none";
+  bool const is_library =
+      has_mutants() && holdfast_select_mutant(is_copying ? "none" : name.c_str());
+  return is_copying || is_library;
 }
 
 std::uint64_t mutant_reached() noexcept {
-  return has_mutants() ? holdfast_mutant_reached() : 0;
+  return model::copying::mutant_reached + (has_mutants() ? holdfast_mutant_reached() : 0);
 }
 
 void select_verify(bool on) noexcept {

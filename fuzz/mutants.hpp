@@ -20,13 +20,13 @@ struct MutantInfo {
   bool needs_faults = false;   ///< shows only where device calls fail
 };
 
-/// All mutants, in the order of mutants.def.
+/// All mutants of the library, in the order of mutants.def; system_mutants.hpp has those of other systems.
 [[nodiscard]] std::span<MutantInfo const> all_mutants() noexcept;
 
 /// Whether this program is linked with the mutant build of the library.
 [[nodiscard]] bool has_mutants() noexcept;
-/// Turns a mutant on, every other off; "none" turns all off. False for an unknown name, or without
-/// mutants.
+/// Turns a mutant of any system on, every other off; "none" turns all off. False for an unknown name, or
+/// for one of the library without mutants.
 bool select_mutant(std::string const& name) noexcept;
 /// How often a site of the mutant that is on was reached since it was turned on; 0 without mutants.
 [[nodiscard]] std::uint64_t mutant_reached() noexcept;

@@ -90,11 +90,12 @@ void work(Shared& shared) {
   std::vector<std::string> references;  // of the settings
   SwarmProgram program;
   std::optional<SwarmRunner> runner;
-  RunnerOptions options{
-      .compare = shared.plan.compare,
-      .device = {.is_simulated = shared.plan.simulated, .is_cuda = shared.plan.cuda},
-      .check_order = shared.plan.check_order,
-      .faults = shared.plan.faults};
+  RunnerOptions options{.compare = shared.plan.compare,
+                        .device = {.system = shared.plan.system,
+                                   .is_simulated = shared.plan.simulated,
+                                   .is_cuda = shared.plan.cuda},
+                        .check_order = shared.plan.check_order,
+                        .faults = shared.plan.faults};
   if (shared.plan.coverage != nullptr) {
     for (model::Geometry const& geometry : shared.swarm.settings()) {
       references.push_back(model::geometry_reference(geometry));
@@ -174,8 +175,10 @@ void work_guarded(Shared& shared) {
 
 FailedProgram report_failed(RunPlan const& plan, Swarm const& swarm, std::uint64_t index) {
   SwarmProgram const program = swarm.program(index);
-  model::DeviceChoice const device{
-      .is_simulated = plan.simulated, .is_cuda = plan.cuda, .seed = program.seed};
+  model::DeviceChoice const device{.system = plan.system,
+                                   .is_simulated = plan.simulated,
+                                   .is_cuda = plan.cuda,
+                                   .seed = program.seed};
   SwarmRunner runner{swarm, {.compare = plan.compare, .device = device, .faults = plan.faults}};
   static_cast<void>(runner.run(program));
   FailedProgram failed = explain_failure(

@@ -24,10 +24,11 @@ struct RunPlan {
       0;               ///< run the least prefix of programs that reaches so many; 0: by time
   double seconds = 0;  ///< used when operations is 0
   std::uint32_t threads = 1;
-  bool simulated = false;   ///< on simulated devices
-  bool cuda = false;        ///< on the host, with a shadow on CUDA devices
-  bool check_order = true;  ///< as RunnerOptions has it
-  bool faults = false;      ///< likewise
+  model::SystemInfo const* system = nullptr;  ///< another than the library
+  bool simulated = false;                     ///< on simulated devices
+  bool cuda = false;                          ///< on the host, with a shadow on CUDA devices
+  bool check_order = true;                    ///< as RunnerOptions has it
+  bool faults = false;                        ///< likewise
   bool compare = true;
   /// Called about every half second from one of the threads, with what is done so far.
   std::function<void(Counts const& counts, double seconds)> on_progress;

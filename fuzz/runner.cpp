@@ -18,9 +18,9 @@ using model::Observation;
 using model::SequenceName;
 
 /// Takes what can no longer be destroyed, and keeps it where leak checkers see that it is held.
-void keep_for_ever(model::HoldfastSystem* system) {
+void keep_for_ever(model::System* system) {
   static std::mutex mutex;
-  static auto& kept = *new std::vector<model::HoldfastSystem*>;
+  static auto& kept = *new std::vector<model::System*>;
   std::scoped_lock const lock{mutex};
   kept.push_back(system);
 }
@@ -31,7 +31,7 @@ Runner::Runner(model::Geometry const& geometry, RunnerOptions options)
     : geometry_{geometry},
       options_{std::move(options)},
       generator_{geometry_.mix},
-      model_{model::make_model_shape(geometry_.layout)},
+      model_{model::shape_for(options_.system(), geometry_.layout)},
       recorder_{make_host_device()} {
   std::uint32_t const count = model_.shape().ranks * model_.shape().stages;
   for (std::uint32_t i = 0; count > 1 && i < count; ++i) {
@@ -110,7 +110,7 @@ ProgramResult Runner::run(NextOp const& next, std::uint64_t sim_seed, bool watch
     shadow_->end();
   }
   // A library that broke a statement may break a contract when it is taken down.
-  model::HoldfastSystem* const system = system_.release();
+  model::System* const system = system_.release();
   if (!run_with_contract([&] { delete system; }).empty()) {
     keep_for_ever(system);
   }
@@ -136,42 +136,18 @@ void Runner::start(std::uint64_t sim_seed) {
   faults_.heal();
   is_at_end_ = false;
   recorder_.watch(is_watched_);
-  system_ = std::make_unique<model::HoldfastSystem>(geometry_.layout, devices_, *engine_);
-  system_->read_prompts_of(model_);
-  disturb();
+  system_ = options_.system().make(
+      {.layout = geometry_.layout, .model = model_, .devices = devices_, .engine = *engine_});
+  internals_ = system_->internals();
+  if (internals_ != nullptr) {
+    disturb();
+    free_.start(internals_->inspect());
+  }
   if (shadow_) {
-    system_->vary_writes();
+    internals_->vary_writes();
     shadow_->start(model_);
   }
   bind_planes();
-  free_.start(system_->inspect());
-}
-
-void Runner::bind_planes() {
-  Inspection const inspection = system_->inspect();
-  planes_.resize(inspection.plane_count());
-  for (Subject& subject : subjects_) {
-    subject.before.planes.resize(planes_.size());
-    subject.before.pages.resize(planes_.size());
-    subject.now.resize(planes_.size());
-  }
-  for (std::uint32_t index = 0; index < planes_.size(); ++index) {
-    invariant::PlaneBinding& plane = planes_[index];
-    plane.info = inspection.plane(index);
-    plane.arena_bytes = plane.info.page_bytes * plane.info.pages;
-    plane.bases.resize(inspection.ranks());
-    for (std::uint32_t rank = 0; rank < plane.bases.size(); ++rank) {
-      plane.bases[rank] = inspection.base(index, rank);
-    }
-    plane.index = index;
-    plane.reference = model::AllReferences::find(plane.info.kind);
-    plane.model_planes.clear();  // a mutant may make other classes of the same layout
-    for (std::uint32_t const layer : plane.info.layers) {
-      if (plane.reference != nullptr) {
-        plane.model_planes.push_back(model_.shape().find(plane.info.kind, layer));
-      }
-    }
-  }
 }
 
 void Runner::run_guarded(NextOp const& next, ProgramResult& result) {
@@ -193,10 +169,11 @@ void Runner::run_guarded(NextOp const& next, ProgramResult& result) {
 }
 
 Check Runner::make_check() const {
-  return Check{.inspection = system_->inspect(),
+  return Check{.visible = system_->visible(),
+               .internals = internals_,
+               .inspection = internals_ != nullptr ? internals_->inspect() : Inspection{nullptr},
                .planes = planes_,
                .model = model_,
-               .system = *system_,
                .before = subjects_[0].before};
 }
 
@@ -204,12 +181,15 @@ void Runner::note_before(Check const& check, Subject& subject) const {
   invariant::Before& before = subject.before;
   before.live = model_.sequence(subject.name).live;
   subject.position = before.live ? model_.position(subject.name) : 0;
-  Holder const holder = check.holder(subject.name);
-  before.sequence = check.inspection.sequence(holder.index);
+  before.sequence = invariant::info_of(check, subject.name);
   if (!before.live) {
     return;
   }
-  check.inspection.plane_states(holder, before.planes);
+  states_of(check, model::label(subject.name), before.planes);
+  if (internals_ == nullptr) {
+    return;
+  }
+  Holder const holder = check.holder(subject.name);
   for (invariant::PlaneBinding const& plane : planes_) {
     PlaneState const& state = before.planes[plane.index];
     auto& pages = before.pages[plane.index];
@@ -265,10 +245,11 @@ bool Runner::find_entry(Check const& check,
 void Runner::note_now(Check const& check) {
   for (std::uint32_t i = 0; i < subject_count_; ++i) {
     Subject& subject = subjects_[i];
-    if (!model_.sequence(subject.name).live && system_->id(subject.name).index == 0) {
-      continue;
+    bool const is_there = internals_ == nullptr ? system_->visible().sequence(subject.name).live
+                                                : internals_->id(subject.name).index != 0;
+    if (model_.sequence(subject.name).live || is_there) {
+      states_of(check, model::label(subject.name), subject.now);
     }
-    check.inspection.plane_states(check.holder(subject.name), subject.now);
   }
 }
 
@@ -285,7 +266,7 @@ std::uint32_t Runner::owner_of(Check const& check, invariant::Place& place) {
   std::uint64_t const writer = check.inspection.page_writer(place.plane->index, place.page);
   for (std::uint32_t i = 0; i < subject_count_; ++i) {
     Subject const& subject = subjects_[i];
-    HandleId const id = system_->id(subject.name);
+    HandleId const id = internals_->id(subject.name);
     bool const is_writer = writer == ((std::uint64_t{id.generation} << 32U) | id.index);
     invariant::Place own = place;
     if ((!has_owner || is_writer) && find_entry(check, check.holder(subject.name), subject, own)) {
@@ -345,22 +326,14 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
     note_before(check, subjects_[i]);
   }
   if (options_.on_transition) {
-    transitions_.before(model_, *system_, names);
+    transitions_.before(model_, internals_, names);
   }
   points_.before(op, model_);
   model_.set_operation(index);
   begin_work(index);
-  system_->set_observer([&] {
-    note_now(check);
-    if (settles_) {
-      settle();
-    }
-    is_alone_ = is_alone_ && is_settled();
-    if (is_alone_) {
-      note_places(check);
-      look_at_leaver(check);
-    }
-  });
+  if (internals_ != nullptr) {
+    internals_->set_observer([&] { look_inside(check); });
+  }
   Observation const shadow_answer = run_op(op, check, result);
   note_now(check);
   if (settles_) {
@@ -374,6 +347,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
       result.digest,
       check.got.ok ? check.got.value : 0x100000000U + static_cast<std::uint32_t>(check.got.code));
   ++result.counts.operations;
+  result.counts.succeeded += check.got.ok ? 1 : 0;
   if (names.entry && model_.is_created(*names.entry) && model_.entry(*names.entry).live) {
     check.entry = names.entry;
   }
@@ -397,19 +371,30 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
     fail(index, result);
     return;
   }
-  if (is_settled()) {
-    poison_free(check);
-  } else {
-    free_.count(check.inspection);
+  if (internals_ != nullptr) {
+    note_free(check);
   }
   if (options_.on_transition) {
     transitions_.after(model_,
-                       *system_,
+                       internals_,
                        names,
                        {.op = static_cast<std::uint32_t>(op.index()),
                         .outcome = model::outcome_of(check.got),
                         .op_index = index},
                        options_.on_transition);
+  }
+}
+
+/// In the middle of a step: what it wrote is known, and nothing is decided.
+void Runner::look_inside(Check const& check) {
+  note_now(check);
+  if (settles_) {
+    settle();
+  }
+  is_alone_ = is_alone_ && is_settled();
+  if (is_alone_) {
+    note_places(check);
+    look_at_leaver(check);
   }
 }
 
@@ -453,8 +438,13 @@ void Runner::end_work(Check const& check) {
   }
 }
 
-/// Poisons what the operation gave back: what it had before, and what it took and wrote itself.
-void Runner::poison_free(Check const& check) {
+/// Poisons what the operation gave back: what it had before, and what it took and wrote itself. While
+/// work is pending that may still use it, it is only counted.
+void Runner::note_free(Check const& check) {
+  if (!is_settled()) {
+    free_.count(check.inspection);
+    return;
+  }
   for (invariant::Place const& place : places_) {
     if (place.page != 0 && check.inspection.page_references(place.plane->index, place.page) == 0) {
       free_.poison(place.plane->index, place.page);
@@ -483,10 +473,11 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
   }
   for (std::uint32_t i = 0; i < subject_count_; ++i) {
     Subject const& subject = subjects_[i];
-    Check own{.inspection = check.inspection,
+    Check own{.visible = check.visible,
+              .internals = check.internals,
+              .inspection = check.inspection,
               .planes = check.planes,
               .model = check.model,
-              .system = check.system,
               .places = subject.places,
               .poison_reads = recorder_.poison_reads(),
               .rank_devices = check.rank_devices,
@@ -525,6 +516,9 @@ void Runner::evaluate(Check const& check, bool cheap, bool deep, ProgramResult& 
   }
   for (std::uint32_t i = 0; i < invariants.size(); ++i) {
     invariant::Invariant const& judge = *invariants[i];
+    if (!options_.system().offers.has_all_of(judge.needs)) {
+      continue;
+    }
     if (cheap && judge.cheap != nullptr) {
       judge.cheap(check, own);
       ++result.counts.by_invariant[i];

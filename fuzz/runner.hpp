@@ -18,6 +18,7 @@
 #include "models/geometry/geometry.hpp"
 #include "models/shadow/shadow.hpp"
 #include "models/sim/witness.hpp"
+#include "models/systems.hpp"
 #include "models/trace.hpp"
 
 namespace holdfast::fuzz {
@@ -33,7 +34,9 @@ struct RunnerOptions {
   /// One in so many programs of run_seed() is watched for writes that nobody declares, when deep
   /// checks are due. 1: every program is, run_ops() too, after each operation.
   std::uint32_t watch_one_in = 16;
-  model::DeviceChoice device;  ///< its seed is for run_ops(); run_seed() has one for each program
+  /// The system under test, and its devices. The seed is for run_ops(); run_seed() has one for each
+  /// program.
+  model::DeviceChoice device;
   model::ShadowPool* shadow_pool = nullptr;  ///< devices of the shadow; none: CUDA devices
   bool check_order = true;     ///< on simulated devices, look for accesses that nothing orders
   bool explain_order = false;  ///< say which order is missing, too
@@ -52,6 +55,11 @@ struct RunnerOptions {
   std::function<void(invariant::Check const& check)> on_look;
   /// Called after each operation that held, for each thing that it is about; for coverage.
   std::function<void(model::Transition const& transition)> on_transition;
+
+  /// The system under test.
+  [[nodiscard]] model::SystemInfo const& system() const noexcept {
+    return device.system != nullptr ? *device.system : model::library_system();
+  }
 };
 
 /// What went wrong, and where.
@@ -66,7 +74,8 @@ struct Failure {
 struct Counts {
   std::uint64_t programs = 0;
   std::uint64_t operations = 0;
-  std::uint64_t rows = 0;  ///< written by appends, rounds and rewrites that were not refused
+  std::uint64_t succeeded = 0;  ///< operations that were not refused
+  std::uint64_t rows = 0;       ///< written by appends, rounds and rewrites that were not refused
   std::array<std::uint64_t, kInvariantLimit> by_invariant{};  ///< evaluations of each
 
   /// Evaluations of all invariants.
@@ -114,8 +123,6 @@ class Runner {
   [[nodiscard]] model::Geometry const& geometry() const noexcept { return geometry_; }
   /// The geometry's own mix.
   [[nodiscard]] Generator const& generator() const noexcept { return generator_; }
-  /// The system under test of the program that is going on.
-  [[nodiscard]] model::HoldfastSystem const& system() const noexcept { return *system_; }
   /// Device calls of the last operation, and how many of them failed.
   [[nodiscard]] model::FaultSwitch const& faults() const noexcept { return faults_; }
   /// The reference model as the last program left it.
@@ -136,6 +143,8 @@ class Runner {
   void start(std::uint64_t sim_seed);
   void look_for_undeclared(invariant::Check& check, bool deep_due);
   void bind_planes();
+  void bind_classes(Inspection const& inspection);
+  void bind_shape();
   void step(model::AnyOp const& op, std::uint32_t index, ProgramResult& result);
   void note_before(invariant::Check const& check, Subject& subject) const;
   void note_now(invariant::Check const& check);
@@ -145,7 +154,8 @@ class Runner {
                   Subject const& subject,
                   invariant::Place& place);
   std::uint32_t owner_of(invariant::Check const& check, invariant::Place& place);
-  void poison_free(invariant::Check const& check);
+  void note_free(invariant::Check const& check);
+  void look_inside(invariant::Check const& check);
   [[nodiscard]] bool is_settled() const noexcept;
   void settle();
   void begin_work(std::uint32_t index);
@@ -187,7 +197,8 @@ class Runner {
   model::FreeStorage free_{recorder_};
   std::unique_ptr<model::Shadow> shadow_;  // on CUDA devices
   std::unique_ptr<model::ToyEngine> engine_;
-  std::unique_ptr<model::HoldfastSystem> system_;
+  std::unique_ptr<model::System> system_;
+  model::HoldfastSystem* internals_ = nullptr;  // of the system, when it has some
   std::vector<invariant::PlaneBinding> planes_;
   std::array<Subject, model::kStepItemLimit> subjects_;
   std::uint32_t subject_count_ = 0;

@@ -23,6 +23,7 @@ std::uint64_t Counts::checks() const noexcept {
 void Counts::add(Counts const& other) noexcept {
   programs += other.programs;
   operations += other.operations;
+  succeeded += other.succeeded;
   rows += other.rows;
   for (std::uint32_t i = 0; i < kInvariantLimit; ++i) {
     by_invariant[i] += other.by_invariant[i];
@@ -36,10 +37,11 @@ void Runner::look_at_leaver(Check const& check) {
   for (std::uint32_t i = 0; leaver && i < subject_count_; ++i) {
     Subject& subject = subjects_[i];
     if (subject.name == *leaver) {
-      invariant::check_owner({.inspection = check.inspection,
+      invariant::check_owner({.visible = check.visible,
+                              .internals = check.internals,
+                              .inspection = check.inspection,
                               .planes = check.planes,
                               .model = check.model,
-                              .system = check.system,
                               .places = subject.places,
                               .now = subject.now,
                               .before = subject.before,
@@ -102,7 +104,7 @@ void Runner::digest_visible(ProgramResult& result) {
   }
   bytes_.clear();
   std::uint32_t const ranks = model_.shape().ranks;
-  auto const read_holder = [&](Holder holder, model::History const& history) {
+  auto const read_holder = [&](model::Label holder, model::History const& history) {
     for (invariant::PlaneBinding const& plane : planes_) {
       for (std::uint32_t layer = 0; layer < plane.model_planes.size(); ++layer) {
         model::HistoryView const view = model_.view(history, plane.model_planes[layer]);
@@ -112,13 +114,13 @@ void Runner::digest_visible(ProgramResult& result) {
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
           std::size_t const at = bytes_.size();
           bytes_.resize(at + elements);
-          static_cast<void>(check.inspection.read_rows(holder,
-                                                       plane.index,
-                                                       layer,
-                                                       rows.first,
-                                                       rows.last - rows.first,
-                                                       {bytes_.data() + at, elements},
-                                                       rank));
+          static_cast<void>(check.visible.read_rows(holder,
+                                                    {.plane = plane.index,
+                                                     .layer_index = layer,
+                                                     .first = rows.first,
+                                                     .count = rows.last - rows.first,
+                                                     .rank = rank},
+                                                    {bytes_.data() + at, elements}));
         }
       }
     }
@@ -126,19 +128,15 @@ void Runner::digest_visible(ProgramResult& result) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       std::size_t const at = bytes_.size();
       bytes_.resize(at + elements);
-      static_cast<void>(check.inspection.read_state(holder, {bytes_.data() + at, elements}, rank));
+      static_cast<void>(check.visible.read_state(holder, rank, {bytes_.data() + at, elements}));
     }
   };
-  invariant::for_each_sequence(
-      check, [&](SequenceName name, Holder holder, model::History const& history) {
-        if (!model_.sequence(name).tainted) {
-          read_holder(holder, history);
-        }
-      });
-  invariant::for_each_held(check,
-                           [&](invariant::Label, Holder holder, model::History const& history) {
-                             read_holder(holder, history);
-                           });
+  invariant::for_each_sequence(check, [&](SequenceName name, model::History const& history) {
+    if (!model_.sequence(name).tainted) {
+      read_holder(model::label(name), history);
+    }
+  });
+  invariant::for_each_held(check, read_holder);
   result.digest =
       model::mix(result.digest, XXH3_64bits(bytes_.data(), bytes_.size() * sizeof(float)));
   if (world_) {

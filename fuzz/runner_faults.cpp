@@ -34,8 +34,8 @@ void Runner::add_faults(std::vector<Device*>& engine_devices) {
 
 /// The program's own faults and delays reach the devices.
 void Runner::disturb() {
-  system_->fail_with(faults_);
-  system_->delay_with([this](Stream stream, std::uint32_t device) {
+  internals_->fail_with(faults_);
+  internals_->delay_with([this](Stream stream, std::uint32_t device) {
     if (!sim_devices_.empty()) {
       sim_devices_[device]->stall(stream);
     }
@@ -46,7 +46,9 @@ model::Observation Runner::run_op(AnyOp const& op, Check& check, ProgramResult& 
   model::Observation shadow_answer;
   std::visit(
       [&](auto const& known) {
-        system_->clear_given_up();
+        if (internals_ != nullptr) {
+          internals_->clear_given_up();
+        }
         faults_.arm();
         check.got = known.run(*system_);
         faults_.disarm();
@@ -82,7 +84,7 @@ void Runner::adopt_failure(AnyOp const& op, Check& check) {
   model::Effects const effects = model::effects_of(op);
   std::optional<model::EntryName> const entry = model::names_of(op).entry;
   if (effects.ends.has(Thing::kEntry) && effects.makes.has(Thing::kEntry) && entry &&
-      model_.entry(*entry).live && !system_->has_entry(*entry)) {
+      model_.entry(*entry).live && !internals_->has_entry(*entry)) {
     static_cast<void>(model_.erase(*entry));
     check.left_unknown = true;
   }
@@ -110,7 +112,7 @@ void Runner::adopt_taint(Subject const& subject, Check& check) {
 
 /// Whether a sequence still holds the state slots that it had before the operation.
 bool Runner::has_state(Subject const& subject, Check const& check) const {
-  Holder const holder{HolderKind::kSequence, system_->id(subject.name).index};
+  Holder const holder{HolderKind::kSequence, internals_->id(subject.name).index};
   return subject.before.live &&
          std::all_of(planes_.begin(), planes_.end(), [&](invariant::PlaneBinding const& plane) {
            return plane.reference != nullptr || check.inspection.state(holder, plane.index).slot ==
@@ -125,23 +127,24 @@ void Runner::adopt_failed_subject(Subject const& subject, Check& check) {
   if (!model_.sequence(name).live) {
     return;
   }
-  auto const info = [&] { return check.inspection.sequence(system_->id(name).index); };
-  if (HandleId const id = system_->id(name); !info().live || info().generation != id.generation) {
+  auto const info = [&] { return check.inspection.sequence(internals_->id(name).index); };
+  if (HandleId const id = internals_->id(name);
+      !info().live || info().generation != id.generation) {
     static_cast<void>(model_.release(name));  // it had left before the call that failed
     check.left_unknown = true;
     return;
   }
   if (info().open && !subject.before.sequence.open && !info().tainted) {
-    system_->let_go(name);  // an append whose commit could not begin
+    internals_->let_go(name);  // an append whose commit could not begin
   }
-  auto const given_up = system_->given_up();
+  auto const given_up = internals_->given_up();
   bool const is_given_up = std::find(given_up.begin(), given_up.end(), name) != given_up.end();
   SequenceInfo const now = info();
   if (now.tainted) {
     adopt_taint(subject, check);
   } else if (is_given_up) {
     // The engine knows which rows were committed, in an operation of several calls too.
-    if (now.open || now.position != system_->rows_of(name)) {
+    if (now.open || now.position != internals_->rows_of(name)) {
       report_.add({.id = "FAIL",
                    .position = model_.position(name),
                    .holder = invariant::name_of(name),

@@ -37,10 +37,14 @@ std::uint32_t shared_pages(Check const& check,
 
 PlanePicture picture_of(Check const& check,
                         PlaneBinding const& plane,
-                        Holder holder,
+                        model::Label name,
                         std::uint32_t position,
                         model::History const& history) {
-  PlaneState const state = check.inspection.state(holder, plane.index);
+  PlaneState const state = state_of(check, name, plane.index);
+  if (check.internals == nullptr) {
+    return {.length = state.length, .must = plane.rows_of(history), .lo = state.lo};
+  }
+  Holder const holder = check.holder(name);
   if (plane.info.page_rows == 0) {
     bool const shared =
         state.slot != 0 && check.inspection.page_references(plane.index, state.slot) > 1;
@@ -71,21 +75,21 @@ class Teller {
     if (!(check.want == check.got)) {
       moment.want = text_of(check.want);
     }
-    for_each_sequence(
-        check, [&](model::SequenceName name, Holder holder, model::History const& history) {
-          SequenceInfo const info = check.inspection.sequence(holder.index);
-          SequencePicture picture{.name = name.value,
-                                  .position = info.position,
-                                  .must = static_cast<std::uint32_t>(history.tokens.size()),
-                                  .open_rows = info.open_rows,
-                                  .open = info.open,
-                                  .round = info.round,
-                                  .tainted = info.tainted};
-          for (PlaneBinding const& plane : check.planes) {
-            picture.planes.push_back(picture_of(check, plane, holder, info.position, history));
-          }
-          moment.sequences.push_back(std::move(picture));
-        });
+    for_each_sequence(check, [&](model::SequenceName name, model::History const& history) {
+      SequenceInfo const info = info_of(check, name);
+      SequencePicture picture{.name = name.value,
+                              .position = info.position,
+                              .must = static_cast<std::uint32_t>(history.tokens.size()),
+                              .open_rows = info.open_rows,
+                              .open = info.open,
+                              .round = info.round,
+                              .tainted = info.tainted};
+      for (PlaneBinding const& plane : check.planes) {
+        picture.planes.push_back(
+            picture_of(check, plane, model::label(name), info.position, history));
+      }
+      moment.sequences.push_back(std::move(picture));
+    });
     story_.moments.push_back(std::move(moment));
     note_held(check);
   }
@@ -94,11 +98,12 @@ class Teller {
   void name_planes(Check const& check) {
     for (PlaneBinding const& plane : check.planes) {
       std::size_t const layers = plane.info.layers.size();
+      bool const has_rows = check.internals == nullptr && plane.reference != nullptr;
       story_.planes.push_back(
           {.name = plane.info.name,
            .layers = fmt::format("{} {}", layers, layers == 1 ? "layer" : "layers"),
            .unit_tokens = plane.info.unit_tokens,
-           .page_rows = plane.info.page_rows,
+           .page_rows = has_rows ? check.model.shape().page_rows : plane.info.page_rows,
            .ring_rows = plane.info.ring_rows});
     }
   }
@@ -122,7 +127,7 @@ class Teller {
   void note_held(Check const& check) {
     auto const now = static_cast<std::uint32_t>(story_.moments.size() - 1);
     std::vector<std::string> live;
-    for_each_held(check, [&](invariant::Label label, Holder, model::History const& history) {
+    for_each_held(check, [&](model::Label label, model::History const& history) {
       live.push_back(label.text());
       if (std::find(open_.begin(), open_.end(), live.back()) == open_.end()) {
         HeldPicture held{.label = live.back(),

@@ -12,7 +12,7 @@ using model::OpNames;
 using model::SequenceName;
 
 AbstractState state_without_sequence(Model const& model,
-                                     HoldfastSystem const& system,
+                                     HoldfastSystem const* system,
                                      OpNames const& names) {
   if (names.snapshot && model.snapshot_of(*names.snapshot).created) {
     return model::abstract_state(model, system, *names.snapshot);
@@ -26,7 +26,7 @@ AbstractState state_without_sequence(Model const& model,
 }  // namespace
 
 void TransitionWatch::before(Model const& model,
-                             HoldfastSystem const& system,
+                             HoldfastSystem const* system,
                              OpNames const& names) {
   count_ = 0;
   for (SequenceName const name : names.sequences()) {
@@ -40,7 +40,7 @@ void TransitionWatch::before(Model const& model,
 }
 
 void TransitionWatch::after(Model const& model,
-                            HoldfastSystem const& system,
+                            HoldfastSystem const* system,
                             OpNames const& names,
                             model::Transition transition,
                             std::function<void(model::Transition const&)> const& sink) const {

@@ -12,16 +12,16 @@
 
 namespace holdfast::fuzz {
 
-/// Looks before and after each operation. An operation is about the sequences that it names and that
+/// Looks before and after each operation; nothing is known of what is shared without a `system`. An operation is about the sequences that it names and that
 /// exist; else about its snapshot; else about its entry; else about nothing.
 class TransitionWatch {
  public:
   void before(model::Model const& model,
-              model::HoldfastSystem const& system,
+              model::HoldfastSystem const* system,
               model::OpNames const& names);
   /// Calls `sink` for each thing that the operation was about. What it has made is where it leads.
   void after(model::Model const& model,
-             model::HoldfastSystem const& system,
+             model::HoldfastSystem const* system,
              model::OpNames const& names,
              model::Transition transition,
              std::function<void(model::Transition const&)> const& sink) const;

@@ -17,7 +17,7 @@ std::string story(Check const& check, PlaneBinding const& plane) {
   model::History const& history = check.model.history(check.model.sequence(*check.subject));
   return describe_length(check,
                          plane,
-                         check.holder(*check.subject),
+                         label(*check.subject),
                          history,
                          check.now[plane.index].length,
                          plane.rows_of(history));
@@ -43,10 +43,12 @@ void check_unchanged(Check const& check, Report& report) {
 
 /// A rollback or fork: every plane names what the snapshot names.
 void check_equals_snapshot(Check const& check, Report& report) {
-  Holder const held = check.holder(*check.snapshot);
+  Label const held = label(*check.snapshot);
+  std::size_t const position =
+      check.model.history(check.model.snapshot_of(*check.snapshot)).tokens.size();
   for (PlaneBinding const& plane : check.planes) {
     PlaneState const& a = check.now[plane.index];
-    PlaneState const b = check.inspection.state(held, plane.index);
+    PlaneState const b = state_of(check, held, plane.index);
     if (a.length == b.length && a.pages == b.pages && a.slot == b.slot) {
       continue;
     }
@@ -65,17 +67,15 @@ void check_equals_snapshot(Check const& check, Report& report) {
                             held,
                             check.model.history(check.model.snapshot_of(*check.snapshot)),
                             b.length,
-                            plane.is_draft()
-                                ? b.length
-                                : plane.units(check.inspection.snapshot(held.index).position))});
+                            plane.is_draft() ? b.length
+                                             : plane.units(static_cast<std::uint32_t>(position)))});
     return;
   }
 }
 
 /// A truncation: every plane is at the new length and holds no page above it.
 void check_shortened(Check const& check, Report& report) {
-  Holder const own = check.holder(*check.subject);
-  std::uint32_t const position = check.inspection.sequence(own.index).position;
+  std::uint32_t const position = check.visible.sequence(*check.subject).position;
   for (PlaneBinding const& plane : check.planes) {
     PlaneState const& state = check.now[plane.index];
     std::uint32_t const rows = plane.is_draft()
@@ -126,6 +126,8 @@ Invariant const kAtomic{
     "ATOMIC",
     "atomic rollback",
     "rollback and truncate are exact on all planes, or refused with nothing changed",
+    model::Facet::kVisible,
+    model::Facet::kInternals,
     &cheap,
     nullptr};
 

@@ -23,6 +23,9 @@ void cheap(Check const& check, Report& report) {
 
 /// Nothing but the program's entries is there: what was refused left nothing behind.
 void deep(Check const& check, Report& report) {
+  if (check.internals == nullptr) {
+    return;
+  }
   std::uint32_t found = 0;
   for (std::uint32_t index = check.inspection.first_entry();
        index < check.inspection.snapshot_limit();
@@ -45,6 +48,8 @@ Invariant const kBytes{
     "bytes",
     "serialized bytes are refused when truncated, damaged, of another version, model, layout or "
     "rank count",
+    model::Facet::kVisible,
+    model::Facet::kInternals,
     &cheap,
     &deep};
 

@@ -64,6 +64,37 @@ std::string describe_held(model::Model const& model, float token) {
 
 }  // namespace
 
+SequenceInfo info_of(Check const& check, model::SequenceName name) {
+  if (check.internals != nullptr) {
+    return check.inspection.sequence(check.holder(name).index);
+  }
+  model::SequenceLook const look = check.visible.sequence(name);
+  return {.live = look.live,
+          .tainted = look.tainted,
+          .open = look.open,
+          .round = look.round,
+          .position = look.position,
+          .open_rows = look.open_rows};
+}
+
+PlaneState state_of(Check const& check, Label name, std::uint32_t plane) {
+  if (check.internals != nullptr) {
+    return check.inspection.state(check.holder(name), plane);
+  }
+  model::PlaneLook const look = check.visible.plane(name, plane);
+  return {.length = look.length, .lo = look.resident};
+}
+
+void states_of(Check const& check, Label name, std::span<PlaneState> out) {
+  if (check.internals != nullptr) {
+    check.inspection.plane_states(check.holder(name), out);
+    return;
+  }
+  for (std::uint32_t plane = 0; plane < out.size(); ++plane) {
+    out[plane] = state_of(check, name, plane);
+  }
+}
+
 std::string name_of(model::SequenceName name) {
   return label(name).text();
 }
@@ -90,7 +121,7 @@ std::string describe_token(model::Model const& model, model::Token token) {
 
 std::string describe_length(Check const& check,
                             PlaneBinding const& plane,
-                            Holder holder,
+                            Label name,
                             model::History const& history,
                             std::uint32_t found,
                             std::uint32_t must) {
@@ -109,7 +140,8 @@ std::string describe_length(Check const& check,
     return "; " + row + " is stale";
   }
   std::vector<float> stale(plane.info.row_elements);
-  Status const read = check.inspection.read_rows(holder, plane.index, 0, must, 1, stale);
+  bool const read =
+      check.visible.read_rows(name, {.plane = plane.index, .first = must, .count = 1}, stale);
   model::PlaneShape const& shape = check.model.shape().planes[plane.model_planes[0]];
   return "; " + row + " is stale: " +
          (read ? describe_token(check.model, model::token_of_row(shape, stale.data()))
@@ -139,7 +171,6 @@ bool check_rows(Check const& check,
                 Report& report,
                 char const* id,
                 PlaneBinding const& plane,
-                Holder holder,
                 Label name,
                 model::History const& history,
                 model::RowRange rows,
@@ -151,7 +182,7 @@ bool check_rows(Check const& check,
   static thread_local std::vector<float> want;
   std::uint32_t const elements = plane.info.row_elements;
   std::uint32_t const count = rows.last - rows.first;
-  auto const ranks = static_cast<std::uint32_t>(plane.bases.size());
+  std::uint32_t const ranks = check.model.shape().ranks;
   got.resize(std::size_t{count} * elements);
   want.resize(got.size());
   for (std::uint32_t i = 0; i < ranks * plane.model_planes.size(); ++i) {
@@ -160,8 +191,13 @@ bool check_rows(Check const& check,
     std::uint32_t const model_plane = plane.model_planes[layer_index];
     model::PlaneShape const& shape = check.model.shape().planes[model_plane];
     model::HistoryView const view = check.model.view(history, model_plane);
-    Status const read =
-        check.inspection.read_rows(holder, plane.index, layer_index, rows.first, count, got, rank);
+    bool const read = check.visible.read_rows(name,
+                                              {.plane = plane.index,
+                                               .layer_index = layer_index,
+                                               .first = rows.first,
+                                               .count = count,
+                                               .rank = rank},
+                                              got);
     expect_rows(plane, shape, view, rows, ranks, rank, want.data());
     if (read && std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0) {
       continue;
@@ -204,18 +240,13 @@ void check_touched_rows(Check const& check,
     if (plane.is_draft()) {
       // From where the draft was, or the last page of what it took.
       rows = {check.before.live ? check.before.planes[plane.index].length : 0, history.watermark};
-      std::uint32_t const page =
-          rows.last == 0 ? 0 : (rows.last - 1) / plane.info.page_rows * plane.info.page_rows;
+      std::uint32_t const page = rows.last == 0 ? 0
+                                                : (rows.last - 1) / check.model.shape().page_rows *
+                                                      check.model.shape().page_rows;
       rows.first = std::min(rows.first, page);
     }
-    if (is_mine(plane) && !check_rows(check,
-                                      report,
-                                      id,
-                                      plane,
-                                      check.holder(*check.subject),
-                                      label(*check.subject),
-                                      history,
-                                      rows)) {
+    if (is_mine(plane) &&
+        !check_rows(check, report, id, plane, label(*check.subject), history, rows)) {
       return;
     }
   }
@@ -225,27 +256,18 @@ void check_all_rows(Check const& check,
                     Report& report,
                     char const* id,
                     bool (*is_mine)(PlaneBinding const& plane) noexcept) {
-  for_each_sequence(
-      check, [&](model::SequenceName name, Holder holder, model::History const& history) {
-        for (PlaneBinding const& plane : check.planes) {
-          if (report.is_clean() && is_mine(plane) && !check.model.sequence(name).tainted) {
-            check_rows(check,
-                       report,
-                       id,
-                       plane,
-                       holder,
-                       label(name),
-                       history,
-                       {0, plane.rows_of(history)});
-          }
-        }
-      });
+  for_each_sequence(check, [&](model::SequenceName name, model::History const& history) {
+    for (PlaneBinding const& plane : check.planes) {
+      if (report.is_clean() && is_mine(plane) && !check.model.sequence(name).tainted) {
+        check_rows(check, report, id, plane, label(name), history, {0, plane.rows_of(history)});
+      }
+    }
+  });
 }
 
 bool check_state(Check const& check,
                  Report& report,
                  char const* id,
-                 Holder holder,
                  Label name,
                  model::History const& history,
                  When when) {
@@ -269,7 +291,7 @@ bool check_state(Check const& check,
                    shard.data() + shape.shard_offsets[i]);
       }
     }
-    Status const read = check.inspection.read_state(holder, got, rank);
+    bool const read = check.visible.read_state(name, rank, got);
     if (read && std::memcmp(got.data(), want, got.size() * sizeof(float)) == 0) {
       continue;
     }

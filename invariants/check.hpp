@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an invariant sees: the library through its read-only window, the reference model, and what
-// the last operation did. An invariant changes nothing and looks at no internals.
+// What an invariant sees: the system as anyone sees it, the reference model, and what the last
+// operation did; of the library its read-only window, too. An invariant changes nothing, and says what
+// it needs: one whose needs a system lacks is not judged there.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +18,13 @@
 #include "models/recorder/rank_device.hpp"
 #include "models/reference/model.hpp"
 #include "models/sim/sim_device.hpp"
+#include "models/systems.hpp"
+#include "models/visible.hpp"
 
 namespace holdfast::invariant {
 
-/// A name of the program that becomes text only when there is something to report.
-struct Label {
-  char prefix = 's';
-  std::uint32_t value = 0;
-  [[nodiscard]] std::string text() const { return prefix + std::to_string(value); }
-  friend bool operator==(Label, Label) = default;
-};
-[[nodiscard]] inline Label label(model::SequenceName name) noexcept {
-  return {'s', name.value};
-}
-[[nodiscard]] inline Label label(model::SnapshotName name) noexcept {
-  return {'h', name.value};
-}
-[[nodiscard]] inline Label label(model::EntryName name) noexcept {
-  return {'e', name.value};
-}
+using model::label;
+using model::Label;
 
 /// One broken statement, with the values that show it.
 struct Violation {
@@ -47,10 +36,11 @@ struct Violation {
   std::string text;            // what was found against what must be
 };
 
-/// A plane class of the library, tied to the model's planes.
+/// A plane class of the library, tied to the model's planes; of a system without internals one plane of
+/// the model, or all states, with nothing in `info` that has to do with pages.
 struct PlaneBinding {
   PlaneInfo info;
-  std::uint32_t index = 0;                           // in the inspection
+  std::uint32_t index = 0;                           // of Visible, and in the inspection
   std::uint64_t arena_bytes = 0;                     // on one rank
   std::vector<std::byte const*> bases;               // of the arena, by rank
   std::vector<std::uint32_t> model_planes;           // by layer index; empty for recurrent planes
@@ -117,15 +107,18 @@ struct Place {
 
 /// Everything a check may read.
 struct Check {
-  Inspection inspection;
+  model::Visible const& visible;
+  model::HoldfastSystem const* internals;  // nullptr for a system that has none
+  Inspection inspection;                   // of internals only
   std::span<PlaneBinding const> planes;
   model::Model const& model;
-  model::HoldfastSystem const& system;
   std::span<Place const> places;                   // that the last operation wrote, each page once
   std::span<model::ByteRange const> poison_reads;  // of the operation
   std::span<std::unique_ptr<model::RankDevice> const> rank_devices;  // when there are several
   std::span<model::FreeCounts const> free_before{};  // by plane, before the operation
-  std::span<PlaneState const> now;  // of the operation's sequence, by plane; valid when it is live
+  // Of the operation's sequence, by plane; valid when it is live. Lengths and what is resident always,
+  // the rest of internals only.
+  std::span<PlaneState const> now;
   Before const& before;
   model::AnyOp const* op = nullptr;
   std::uint32_t op_index = 0;
@@ -146,15 +139,17 @@ struct Check {
 
   /// Holder of a name, as the inspection names it.
   [[nodiscard]] Holder holder(model::SequenceName name) const noexcept {
-    return {HolderKind::kSequence, system.id(name).index};
+    return {HolderKind::kSequence, internals->id(name).index};
   }
-  [[nodiscard]] Holder holder(model::SnapshotName name) const noexcept {
-    return {HolderKind::kSnapshot, system.id(name).index};
-  }
-  [[nodiscard]] Holder holder(model::EntryName name) const noexcept {
-    return {HolderKind::kSnapshot, system.id(name).index};
-  }
+  [[nodiscard]] Holder holder(Label name) const noexcept { return internals->holder(name); }
 };
+
+/// What is known of a sequence, of internals or as it is visible.
+[[nodiscard]] SequenceInfo info_of(Check const& check, model::SequenceName name);
+/// What is known of one plane of a holder, likewise.
+[[nodiscard]] PlaneState state_of(Check const& check, Label name, std::uint32_t plane);
+/// The same of all planes; `out` [check.planes].
+void states_of(Check const& check, Label name, std::span<PlaneState> out);
 
 /// Collects the violations of one step.
 class Report {
@@ -173,6 +168,8 @@ struct Invariant {
   char const* id;
   char const* area;
   char const* statement;
+  model::Facets needs;  ///< without all of them it is not judged
+  model::Facets more;   ///< facets that it looks at as well, where there are any
   /// After every operation: O(planes + rows touched). nullptr for none.
   void (*cheap)(Check const& check, Report& report);
   /// Every 32nd operation and at the end: O(everything). nullptr for none.
@@ -193,7 +190,6 @@ bool check_rows(Check const& check,
                 Report& report,
                 char const* id,
                 PlaneBinding const& plane,
-                Holder holder,
                 Label name,
                 model::History const& history,
                 model::RowRange rows,
@@ -215,7 +211,6 @@ void check_all_rows(Check const& check,
 bool check_state(Check const& check,
                  Report& report,
                  char const* id,
-                 Holder holder,
                  Label name,
                  model::History const& history,
                  When when = When::kSettled);
@@ -240,7 +235,7 @@ std::string describe_token(model::Model const& model, model::Token token);
 /// ".
 std::string describe_length(Check const& check,
                             PlaneBinding const& plane,
-                            Holder holder,
+                            Label name,
                             model::History const& history,
                             std::uint32_t found,
                             std::uint32_t must);
@@ -254,27 +249,27 @@ void add_place(std::span<PlaneBinding const> planes,
                model::ByteRange const& range,
                std::vector<Place>& places);
 
-/// Calls `visit(name, holder, history)` for each live sequence; `visit(label, holder, history)` for
-/// each prefix entry; or for everything that is held unchanged: snapshots and prefix entries.
+/// Calls `visit(name, history)` for each live sequence; `visit(label, history)` for each prefix entry; or
+/// for everything that is held unchanged: snapshots and prefix entries.
 template <typename Visit>
 void for_each_sequence(Check const& check, Visit visit) {
   for (std::uint32_t const value : check.model.live_sequences()) {
     model::SequenceName const name{value};
-    visit(name, check.holder(name), check.model.history(check.model.sequence(name)));
+    visit(name, check.model.history(check.model.sequence(name)));
   }
 }
 template <typename Visit>
 void for_each_entry(Check const& check, Visit visit) {
   for (std::uint32_t const value : check.model.live_entries()) {
     model::EntryName const name{value};
-    visit(label(name), check.holder(name), check.model.entry(name).history);
+    visit(label(name), check.model.entry(name).history);
   }
 }
 template <typename Visit>
 void for_each_held(Check const& check, Visit visit) {
   for (std::uint32_t const value : check.model.live_snapshots()) {
     model::SnapshotName const name{value};
-    visit(label(name), check.holder(name), check.model.history(check.model.snapshot_of(name)));
+    visit(label(name), check.model.history(check.model.snapshot_of(name)));
   }
   for_each_entry(check, visit);
 }

@@ -81,7 +81,8 @@ void recount(Check const& check, Report& report, PlaneBinding const& plane) {
   static thread_local Counts counts;
   counts.pages.assign(plane.info.pages, 0);
   counts.chunks.assign(check.inspection.chunk_limit(plane.index), 0);
-  for_each_sequence(check, [&](model::SequenceName name, Holder holder, model::History const&) {
+  for_each_sequence(check, [&](model::SequenceName name, model::History const&) {
+    Holder const holder = check.holder(name);
     count_holder(check, plane, holder, counts);
     for (std::uint32_t const page : check.inspection.open_pages(holder.index, plane.index)) {
       ++counts.pages[page];
@@ -90,7 +91,8 @@ void recount(Check const& check, Report& report, PlaneBinding const& plane) {
       check_chunks(check, report, plane, holder, label(name));
     }
   });
-  for_each_held(check, [&](Label name, Holder holder, model::History const&) {
+  for_each_held(check, [&](Label name, model::History const&) {
+    Holder const holder = check.holder(name);
     count_holder(check, plane, holder, counts);
     if (report.is_clean()) {
       check_chunks(check, report, plane, holder, name);
@@ -175,6 +177,8 @@ Invariant const kConserve{
     "conservation",
     "references and bytes add up; nothing leaks when idle; nothing is freed twice; dropping frees "
     "exactly what only it held",
+    model::Facet::kInternals,
+    {},
     &cheap,
     &deep};
 

@@ -33,6 +33,8 @@ extern Invariant const kDeclared;
 Invariant const kDeclared{"DECLARED",
                           "order",
                           "memory changes only where something declared to write",
+                          model::Facet::kDevices,
+                          {},
                           &check_writes,
                           &check_writes};
 

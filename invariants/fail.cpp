@@ -31,12 +31,11 @@ void check_free(Check const& check, Report& report, PlaneBinding const& plane) {
 }
 
 void check_subject(Check const& check, Report& report) {
-  HandleId const id = check.system.id(*check.subject);
   bool const is_released = check.before.live && !check.model.sequence(*check.subject).live;
-  if (id.index == 0 || is_released) {
+  if (is_released) {
     return;
   }
-  SequenceInfo const now = check.inspection.sequence(id.index);
+  SequenceInfo const now = info_of(check, *check.subject);
   if (check.failed_calls != 0 && now.tainted) {
     return;
   }
@@ -70,7 +69,7 @@ void cheap(Check const& check, Report& report) {
     return;
   }
   for (PlaneBinding const& plane : check.planes) {
-    if (report.is_clean() && !check.left_unknown) {
+    if (check.internals != nullptr && report.is_clean() && !check.left_unknown) {
       check_free(check, report, plane);
     }
   }
@@ -89,6 +88,8 @@ extern Invariant const kFail;
 Invariant const kFail{"FAIL",
                       "failure",
                       "a failed operation leaves the state before it, or a tainted sequence",
+                      model::Facet::kVisible,
+                      model::Facet::kInternals | model::Facet::kDevices,
                       &cheap,
                       nullptr};
 

@@ -24,6 +24,8 @@ Invariant const kFinal{"FINAL",
                        "index-pool finality",
                        "key p equals the reduction of the accepted rows of pool p; final keys "
                        "do not change while visible to anyone",
+                       model::Facet::kVisible,
+                       {},
                        &cheap,
                        &deep};
 

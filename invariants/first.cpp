@@ -37,6 +37,8 @@ extern Invariant const kFirst;
 Invariant const kFirst{"FIRST",
                        "first read",
                        "reused storage is never read before it is written; poison never surfaces",
+                       model::Facet::kDevices,
+                       {},
                        &cheap,
                        nullptr};
 

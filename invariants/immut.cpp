@@ -21,12 +21,12 @@ void check_page(Check const& check,
                 Report& report,
                 Place const& place,
                 Label name,
-                Holder holder,
                 model::History const& history) {
   PlaneBinding const& plane = *place.plane;
+  Holder const holder = check.holder(name);
   if (plane.reference == nullptr) {
     if (check.inspection.state(holder, plane.index).slot == place.page) {
-      check_state(check, report, "IMMUT", holder, name, history);
+      check_state(check, report, "IMMUT", name, history);
     }
     return;
   }
@@ -43,7 +43,6 @@ void check_page(Check const& check,
                  report,
                  "IMMUT",
                  plane,
-                 holder,
                  name,
                  history,
                  {std::max(held.first, first), std::min(held.last, first + page_rows)});
@@ -57,24 +56,23 @@ void cheap(Check const& check, Report& report) {
     if (place.alone) {
       continue;  // the writer's own
     }
-    for_each_held(check, [&](Label name, Holder holder, model::History const& history) {
+    for_each_held(check, [&](Label name, model::History const& history) {
       if (report.is_clean()) {
-        check_page(check, report, place, name, holder, history);
+        check_page(check, report, place, name, history);
       }
     });
   }
 }
 
 void deep(Check const& check, Report& report) {
-  for_each_held(check, [&](Label name, Holder holder, model::History const& history) {
+  for_each_held(check, [&](Label name, model::History const& history) {
     for (PlaneBinding const& plane : check.planes) {
       if (report.is_clean() && plane.reference != nullptr) {
-        check_rows(
-            check, report, "IMMUT", plane, holder, name, history, held_rows(check, plane, history));
+        check_rows(check, report, "IMMUT", plane, name, history, held_rows(check, plane, history));
       }
     }
     if (report.is_clean()) {
-      check_state(check, report, "IMMUT", holder, name, history);
+      check_state(check, report, "IMMUT", name, history);
     }
   });
 }
@@ -85,6 +83,8 @@ extern Invariant const kImmut;
 Invariant const kImmut{"IMMUT",
                        "immutability",
                        "bytes visible to a snapshot, entry or fork never change",
+                       model::Facet::kVisible,
+                       model::Facet::kInternals,
                        &cheap,
                        &deep};
 

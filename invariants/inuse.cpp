@@ -26,6 +26,8 @@ Invariant const kInuse{
     "in use",
     "pinned memory that enqueued work reads is not written again before that work "
     "has run",
+    model::Facet::kDevices,
+    {},
     &cheap,
     &cheap};
 

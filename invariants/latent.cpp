@@ -30,7 +30,7 @@ void cheap(Check const& check, Report& report) {
                           std::to_string(plane.units(position)) +
                           describe_length(check,
                                           plane,
-                                          check.holder(*check.subject),
+                                          label(*check.subject),
                                           check.model.history(check.model.sequence(*check.subject)),
                                           length,
                                           plane.units(position))});
@@ -46,6 +46,8 @@ Invariant const kLatent{"LATENT",
                         "latent length",
                         "latent rows, indexer rows and ready keys follow one length; at rest ready "
                         "== floor(length / pool)",
+                        model::Facet::kVisible,
+                        {},
                         &cheap,
                         nullptr};
 

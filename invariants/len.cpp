@@ -5,11 +5,10 @@
 namespace holdfast::invariant {
 namespace {
 
-void check_lengths(
-    Check const& check, Report& report, Holder holder, Label name, model::History const& history) {
+void check_lengths(Check const& check, Report& report, Label name, model::History const& history) {
   auto const position = static_cast<std::uint32_t>(history.tokens.size());
   for (PlaneBinding const& plane : check.planes) {
-    std::uint32_t const length = check.inspection.state(holder, plane.index).length;
+    std::uint32_t const length = check.visible.plane(name, plane.index).length;
     if (length != plane.rows_of(history)) {
       report.add(
           {.id = "LEN",
@@ -20,7 +19,7 @@ void check_lengths(
            .text = "the plane reports length " + std::to_string(length) + ", must be " +
                    std::to_string(plane.rows_of(history)) + " at position " +
                    std::to_string(position) +
-                   describe_length(check, plane, holder, history, length, plane.rows_of(history))});
+                   describe_length(check, plane, name, history, length, plane.rows_of(history))});
       return;
     }
   }
@@ -46,7 +45,7 @@ std::uint32_t slot_on(Check const& check,
 }
 
 void check_mirror(Check const& check, Report& report, model::SequenceName name) {
-  if (!check.settled) {
+  if (!check.settled || check.internals == nullptr) {
     return;
   }
   Holder const holder = check.holder(name);
@@ -75,18 +74,16 @@ void check_mirror(Check const& check, Report& report, model::SequenceName name) 
 
 void check_sequence(Check const& check, Report& report, model::SequenceName name) {
   std::uint32_t const position = check.model.position(name);
-  Holder const holder = check.holder(name);
-  if (check.inspection.sequence(holder.index).position != position) {
+  std::uint32_t const found = check.visible.sequence(name).position;
+  if (found != position) {
     report.add({.id = "LEN",
                 .position = position,
                 .holder = name_of(name),
-                .text = "the sequence is at " +
-                        std::to_string(check.inspection.sequence(holder.index).position) +
-                        ", must be at " + std::to_string(position)});
+                .text = "the sequence is at " + std::to_string(found) + ", must be at " +
+                        std::to_string(position)});
     return;
   }
-  check_lengths(
-      check, report, holder, label(name), check.model.history(check.model.sequence(name)));
+  check_lengths(check, report, label(name), check.model.history(check.model.sequence(name)));
   check_mirror(check, report, name);
 }
 
@@ -100,15 +97,15 @@ void cheap(Check const& check, Report& report) {
 }
 
 void deep(Check const& check, Report& report) {
-  for_each_sequence(check, [&](model::SequenceName name, Holder, model::History const&) {
+  for_each_sequence(check, [&](model::SequenceName name, model::History const&) {
     if (report.is_clean() && !check.model.sequence(name).open.open &&
         !check.model.sequence(name).tainted) {
       check_sequence(check, report, name);
     }
   });
-  for_each_held(check, [&](Label name, Holder holder, model::History const& history) {
+  for_each_held(check, [&](Label name, model::History const& history) {
     if (report.is_clean()) {
-      check_lengths(check, report, holder, name, history);
+      check_lengths(check, report, name, history);
     }
   });
 }
@@ -120,6 +117,8 @@ Invariant const kLen{"LEN",
                      "length",
                      "at rest every plane reports length == position, draft planes their "
                      "watermark, and the device's records agree with the host",
+                     model::Facet::kVisible,
+                     model::Facet::kInternals,
                      &cheap,
                      &deep};
 

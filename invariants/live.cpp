@@ -99,7 +99,7 @@ void cheap(Check const& check, Report& report) {
         nullptr,
         std::string{"refused with "} + holdfast::name_of(check.got.code) + " what must succeed");
   }
-  if (check.got.is(ErrorCode::kExhausted) && report.is_clean()) {
+  if (check.internals != nullptr && check.got.is(ErrorCode::kExhausted) && report.is_clean()) {
     check_lacking(check, report);
   }
   for (PlaneBinding const& plane : check.planes) {
@@ -115,6 +115,8 @@ extern Invariant const kLive;
 Invariant const kLive{"LIVE",
                       "liveness",
                       "what can be truncated is not refused; what fits is not refused",
+                      model::Facet::kVisible,
+                      model::Facet::kInternals,
                       &cheap,
                       nullptr};
 

@@ -10,7 +10,6 @@ namespace {
 /// Every row, key and state that the holder must have from position `first` on, against the model.
 void check_from(Check const& check,
                 Report& report,
-                Holder holder,
                 Label name,
                 model::History const& history,
                 std::uint32_t first) {
@@ -20,11 +19,11 @@ void check_from(Check const& check,
       model::RowRange rows = plane.reference->rows(check.model.shape().planes[model_plane],
                                                    check.model.view(history, model_plane));
       rows.first = std::max(rows.first, plane.units(first));
-      check_rows(check, report, "MOVERS", plane, holder, name, history, rows);
+      check_rows(check, report, "MOVERS", plane, name, history, rows);
     }
   }
   if (report.is_clean()) {
-    check_state(check, report, "MOVERS", holder, name, history);
+    check_state(check, report, "MOVERS", name, history);
   }
 }
 
@@ -37,18 +36,12 @@ void cheap(Check const& check, Report& report) {
   if (moves_sequence && check.touched) {
     check_from(check,
                report,
-               check.holder(*check.subject),
                label(*check.subject),
                check.model.history(check.model.sequence(*check.subject)),
                restores ? 0 : check.touched_first);
   }
   if (effects.makes.has(model::Thing::kEntry) && check.entry && check.got.ok) {
-    check_from(check,
-               report,
-               check.holder(*check.entry),
-               label(*check.entry),
-               check.model.entry(*check.entry).history,
-               0);
+    check_from(check, report, label(*check.entry), check.model.entry(*check.entry).history, 0);
   }
 }
 
@@ -60,6 +53,8 @@ Invariant const kMovers{"MOVERS",
                         "whatever belongs to a plane (keys, ring rows, conv windows, ssm states, "
                         "side state) is in every movement "
                         "of it",
+                        model::Facet::kVisible,
+                        {},
                         &cheap,
                         nullptr};
 

@@ -14,7 +14,7 @@ void add(Check const& check, Report& report, char const* plane, std::string text
 }
 
 /// A sequence is open exactly when the program has opened it and not yet closed it.
-void check_open(Check const& check, Report& report, SequenceInfo const& sequence) {
+void check_open(Check const& check, Report& report, model::SequenceLook const& sequence) {
   model::OpenHandle const& open = check.model.sequence(*check.subject).open;
   std::uint32_t const rows = open.open ? open.rows : 0;
   if (sequence.open != open.open || sequence.round != (open.open && open.round) ||
@@ -51,10 +51,9 @@ void cheap(Check const& check, Report& report) {
   if (!check.subject || !check.model.sequence(*check.subject).created) {
     return;
   }
-  HandleId const id = check.system.id(*check.subject);
-  SequenceInfo const sequence = check.inspection.sequence(id.index);
+  model::SequenceLook const sequence = check.visible.sequence(*check.subject);
   if (!check.model.sequence(*check.subject).live) {
-    if (sequence.live && sequence.generation == id.generation) {
+    if (sequence.live) {
       add(check, report, "", "the sequence was released, and its id still names it");
     }
     return;
@@ -63,7 +62,8 @@ void cheap(Check const& check, Report& report) {
     return;  // a device call failed while it was open: it keeps what it took until it is released
   }
   check_open(check, report, sequence);
-  if (report.is_clean() && !check.model.sequence(*check.subject).open.open) {
+  if (check.internals != nullptr && report.is_clean() &&
+      !check.model.sequence(*check.subject).open.open) {
     check_columns(check, report);
   }
 }
@@ -75,6 +75,8 @@ Invariant const kOnce{"ONCE",
                       "once",
                       "pending choices (open handle, kept rows, columns) are consumed exactly once "
                       "and reset on reuse; what is used up stays stale",
+                      model::Facet::kVisible,
+                      model::Facet::kInternals,
                       &cheap,
                       nullptr};
 

@@ -22,7 +22,12 @@ void cheap(Check const& check, Report& report) {
 }  // namespace
 
 extern Invariant const kOrder;
-Invariant const kOrder{
-    "ORDER", "order", "every read, write and reuse is ordered by happens-before", &cheap, &cheap};
+Invariant const kOrder{"ORDER",
+                       "order",
+                       "every read, write and reuse is ordered by happens-before",
+                       model::Facet::kDevices,
+                       {},
+                       &cheap,
+                       &cheap};
 
 }  // namespace holdfast::invariant

@@ -45,14 +45,16 @@ bool may_write_slot(Check const& check, Place const& place, std::string& why) {
     }
   }
   bool allowed = true;
-  for_each_held(check, [&](Label name, Holder holder, model::History const&) {
+  for_each_held(check, [&](Label name, model::History const&) {
+    Holder const holder = check.holder(name);
     bool const is_taken = check.snapshot && label(*check.snapshot) == name;
     if (check.inspection.state(holder, index).slot == place.page && !is_taken) {
       allowed = false;
       why = "the state that " + name.text() + " holds";
     }
   });
-  for_each_sequence(check, [&](model::SequenceName name, Holder holder, model::History const&) {
+  for_each_sequence(check, [&](model::SequenceName name, model::History const&) {
+    Holder const holder = check.holder(name);
     bool const own = check.subject == name;
     if (!own && check.inspection.state(holder, index).slot == place.page) {
       allowed = false;
@@ -128,7 +130,8 @@ void check_page(Check const& check, Report& report, Place const& place) {
   if (place.alone) {
     return;
   }
-  for_each_held(check, [&](Label name, Holder holder, model::History const& history) {
+  for_each_held(check, [&](Label name, model::History const& history) {
+    Holder const holder = check.holder(name);
     if (report.is_clean() && check.inspection.page(holder, plane.index, entry) == place.page &&
         overlaps(seen_rows(check, plane, entry, seen_length(plane, history)), place)) {
       add(check,
@@ -137,18 +140,17 @@ void check_page(Check const& check, Report& report, Place const& place) {
           "wrote rows of page " + std::to_string(place.page) + " that " + name.text() + " sees");
     }
   });
-  for_each_sequence(
-      check, [&](model::SequenceName name, Holder holder, model::History const& history) {
-        if (report.is_clean() && name != *check.subject && !check.model.sequence(name).unknown &&
-            check.inspection.page(holder, plane.index, entry) == place.page &&
-            overlaps(seen_rows(check, plane, entry, seen_length(plane, history)), place)) {
-          add(check,
-              report,
-              place,
-              "wrote rows of page " + std::to_string(place.page) + " that " + name_of(name) +
-                  " sees");
-        }
-      });
+  for_each_sequence(check, [&](model::SequenceName name, model::History const& history) {
+    Holder const holder = check.holder(name);
+    if (report.is_clean() && name != *check.subject && !check.model.sequence(name).unknown &&
+        check.inspection.page(holder, plane.index, entry) == place.page &&
+        overlaps(seen_rows(check, plane, entry, seen_length(plane, history)), place)) {
+      add(check,
+          report,
+          place,
+          "wrote rows of page " + std::to_string(place.page) + " that " + name_of(name) + " sees");
+    }
+  });
 }
 
 /// Whether the page or slot is the operation's entry's own, and nobody else's.
@@ -158,7 +160,7 @@ bool is_of_entry(Check const& check, Place const& place) {
   }
   PlaneInfo const& info = place.plane->info;
   std::uint32_t const plane = place.plane->index;
-  Holder const holder = check.holder(*check.entry);
+  Holder const holder = check.holder(label(*check.entry));
   if (check.inspection.page_references(plane, place.page) != 1) {
     return false;
   }
@@ -207,6 +209,8 @@ extern Invariant const kOwner;
 Invariant const kOwner{"OWNER",
                        "ownership",
                        "an operation writes only storage that its sequence or entry may write",
+                       model::Facet::kInternals | model::Facet::kDevices,
+                       {},
                        &check_owner,
                        nullptr};
 

@@ -25,6 +25,8 @@ Invariant const kProv{"PROV",
                       "provenance",
                       "every visible row is the row of this sequence's accepted token at "
                       "that position",
+                      model::Facet::kVisible,
+                      {},
                       &cheap,
                       &deep};
 

@@ -11,10 +11,9 @@ void cheap(Check const& check, Report& report) {
     return;
   }
   model::EntryName const entry = check.model.restored_from();
-  if (!(check.system.restored_from() == check.system.id(entry))) {
+  if (!check.visible.was_restored_from(entry)) {
     return;  // another one that may have become visible
   }
-  Holder const holder = check.holder(entry);
   model::History const& history = check.model.entry(entry).history;
   for (PlaneBinding const& plane : check.planes) {
     if (plane.model_planes.empty()) {
@@ -23,12 +22,11 @@ void cheap(Check const& check, Report& report) {
     model::HistoryView const view = check.model.view(history, plane.model_planes.front());
     model::RowRange const rows =
         plane.reference->rows(check.model.shape().planes[plane.model_planes.front()], view);
-    if (!check_rows(
-            check, report, "PUBLISH", plane, holder, label(entry), history, rows, When::kNow)) {
+    if (!check_rows(check, report, "PUBLISH", plane, label(entry), history, rows, When::kNow)) {
       return;
     }
   }
-  check_state(check, report, "PUBLISH", holder, label(entry), history, When::kNow);
+  check_state(check, report, "PUBLISH", label(entry), history, When::kNow);
 }
 
 }  // namespace
@@ -38,6 +36,8 @@ Invariant const kPublish{
     "PUBLISH",
     "publish after write",
     "nothing is visible before its writer finished; nothing of cancelled work ever is",
+    model::Facet::kVisible | model::Facet::kDevices,
+    {},
     &cheap,
     nullptr};
 

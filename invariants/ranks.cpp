@@ -77,6 +77,8 @@ Invariant const kRanks{"RANKS",
                        "ranks",
                        "all ranks take the same decision and the same number of steps, each in its "
                        "own memory",
+                       model::Facet::kInternals | model::Facet::kDevices,
+                       {},
                        &cheap,
                        nullptr};
 

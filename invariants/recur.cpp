@@ -9,8 +9,7 @@ namespace {
 /// writes the only slot. Taint is the library's word: who does not say it must have the state.
 bool has_state(Check const& check, model::SequenceName name) {
   model::OpenHandle const& open = check.model.sequence(name).open;
-  return !check.inspection.sequence(check.holder(name).index).tainted &&
-         (!open.open || open.drop_is_exact);
+  return !check.visible.sequence(name).tainted && (!open.open || open.drop_is_exact);
 }
 
 void cheap(Check const& check, Report& report) {
@@ -20,19 +19,17 @@ void cheap(Check const& check, Report& report) {
     check_state(check,
                 report,
                 "RECUR",
-                check.holder(*check.subject),
                 label(*check.subject),
                 check.model.history(check.model.sequence(*check.subject)));
   }
 }
 
 void deep(Check const& check, Report& report) {
-  for_each_sequence(check,
-                    [&](model::SequenceName name, Holder holder, model::History const& history) {
-                      if (report.is_clean() && has_state(check, name)) {
-                        check_state(check, report, "RECUR", holder, label(name), history);
-                      }
-                    });
+  for_each_sequence(check, [&](model::SequenceName name, model::History const& history) {
+    if (report.is_clean() && has_state(check, name)) {
+      check_state(check, report, "RECUR", label(name), history);
+    }
+  });
 }
 
 }  // namespace
@@ -43,6 +40,8 @@ Invariant const kRecur{
     "recurrence",
     "conv windows, ssm states and held side state equal the serial replay of the "
     "accepted tokens",
+    model::Facet::kVisible,
+    {},
     &cheap,
     &deep};
 

@@ -71,7 +71,7 @@ void cheap(Check const& check, Report& report) {
     check_record(check, report);  // steps have padding
   }
   if (check.snapshot && check.model.snapshot_of(*check.snapshot).live &&
-      check.holder(*check.snapshot).index == 0) {
+      check.holder(label(*check.snapshot)).index == 0) {
     add(check, report, nullptr, name_of(*check.snapshot) + " has the reserved index 0");
   }
   if (check.subject && check.got.ok && check.model.sequence(*check.subject).live &&
@@ -114,6 +114,8 @@ Invariant const kReserved{"RESERVED",
                           "reserved",
                           "page 0, slot 0 and sequence 0 are never handed out, held, published, "
                           "written or read as anybody's",
+                          model::Facet::kInternals | model::Facet::kDevices,
+                          {},
                           &cheap,
                           &deep};
 

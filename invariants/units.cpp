@@ -137,7 +137,8 @@ void deep(Check const& check, Report& report) {
     if (plane.info.page_rows == 0) {
       continue;
     }
-    for_each_sequence(check, [&](model::SequenceName name, Holder holder, model::History const&) {
+    for_each_sequence(check, [&](model::SequenceName name, model::History const&) {
+      Holder const holder = check.holder(name);
       if (check.model.sequence(name).unknown) {
         return;  // the device's table was perhaps not told
       }
@@ -150,7 +151,8 @@ void deep(Check const& check, Report& report) {
         }
       }
     });
-    for_each_held(check, [&](Label name, Holder holder, model::History const&) {
+    for_each_held(check, [&](Label name, model::History const&) {
+      Holder const holder = check.holder(name);
       PlaneState const state = check.inspection.state(holder, plane.index);
       if (report.is_clean()) {
         std::uint32_t const position = check.inspection.snapshot(holder.index).position;
@@ -168,6 +170,8 @@ Invariant const kUnits{"UNITS",
                        "units",
                        "table arithmetic uses the plane's own unit and stays inside the table; the "
                        "device's table names the host's live pages",
+                       model::Facet::kInternals,
+                       {},
                        &cheap,
                        &deep};
 

@@ -24,7 +24,7 @@ void check_hit(Check const& check, Report& report) {
 void check_source(Check const& check, Report& report) {
   model::EntryName const must = check.model.restored_from();
   if (check.want.ok && check.got.ok && !check.model.restored_from_pending() &&
-      !(check.system.restored_from() == check.system.id(must))) {
+      !check.visible.was_restored_from(must)) {
     report.add({.id = "WHOLE",
                 .position = check.want.value,
                 .holder = label(must).text(),
@@ -54,12 +54,15 @@ void cheap(Check const& check, Report& report) {
   }
 }
 
-/// Sizes of all entries: rows of every addressed plane count.
+/// Sizes of all entries in the library's byte form: rows of every addressed plane count.
 void deep(Check const& check, Report& report) {
+  if (check.internals == nullptr) {
+    return;
+  }
   for (std::uint32_t const value : check.model.live_entries()) {
     model::EntryName const name{value};
     model::ModelEntry const& entry = check.model.entry(name);
-    EntryBytes const found = check.system.bytes(name);
+    EntryBytes const found = check.internals->bytes(name);
     std::uint64_t const must = check.model.payload_bytes(entry);
     if (report.is_clean() && (found.payload != must || found.total <= must)) {
       report.add({.id = "WHOLE",
@@ -79,6 +82,8 @@ Invariant const kWhole{
     "whole entries",
     "an entry is usable at p only if every plane is; the hit length is the least of all; entry "
     "bytes grow with its tokens",
+    model::Facet::kVisible,
+    model::Facet::kInternals,
     &cheap,
     &deep};
 

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system under test, as operations see it; caches other than ours can be put behind it.
+// The system under test: what operations call, what anyone can see of it, and whether it has
+// internals to look at. models/systems.hpp lists those that there are.
 #pragma once
 
-#include "models/engine/toy_engine.hpp"
+#include <cstdint>
+#include <optional>
+
 #include "models/fault/fault_plan.hpp"
 #include "models/observation.hpp"
+#include "models/visible.hpp"
+#include "models/write_style.hpp"
 
 namespace holdfast::model {
+
+class HoldfastSystem;
 
 /// What becomes of a step whose rows are on their way.
 struct StepFate {
@@ -79,6 +86,13 @@ class System {
   virtual Observation heal() = 0;
   /// Tries to close the cache while it may have live handles; a program goes on only after kBusy.
   virtual Observation close() = 0;
+
+  /// Drops every handle and entry, for the end of a program.
+  virtual void drop_all() = 0;
+  /// What anyone can see of it.
+  [[nodiscard]] virtual Visible const& visible() const noexcept = 0;
+  /// The library's own system, which has more to look at; nullptr for every other.
+  [[nodiscard]] virtual HoldfastSystem* internals() noexcept { return nullptr; }
 };
 
 }  // namespace holdfast::model

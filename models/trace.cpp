@@ -10,6 +10,7 @@
 
 #include "models/input_error.hpp"
 #include "models/read_file.hpp"
+#include "models/systems.hpp"
 
 namespace holdfast::model {
 namespace {
@@ -394,9 +395,30 @@ void parse_header(LineReader& reader, std::string_view key, std::string& value) 
   }
 }
 
+/// "device host", "system copying".
+void parse_runner(LineReader& reader, std::string& value) {
+  bool const is_system = reader.next_is("system ");
+  parse_header(reader, is_system ? "system" : "device", value);
+  if (!is_system && find_system(value) != nullptr) {
+    reader.fail(reader.start(), quoted(value) + " is a system, no device");
+  }
+  try {
+    if (is_system) {
+      static_cast<void>(system_named(value));
+    } else {
+      static_cast<void>(device_from(value));
+    }
+  } catch (InputError const& error) {
+    reader.fail(reader.start(), error.what());
+  }
+}
+
 }  // namespace
 
 std::string text_of(DeviceChoice const& device) {
+  if (device.system != nullptr) {
+    return device.system->name;
+  }
   if (device.is_cuda) {
     return "cuda";
   }
@@ -410,6 +432,9 @@ DeviceChoice device_from(std::string const& text) {
   }
   if (text == "cuda") {
     return {.is_cuda = true};
+  }
+  if (SystemInfo const* const system = find_system(text); system != nullptr) {
+    return {.system = system == &library_system() ? nullptr : system};
   }
   DeviceChoice device{.is_simulated = true};
   char const* const end = text.data() + text.size();
@@ -454,7 +479,9 @@ std::string print_trace(Trace const& trace) {
     text += "#" + comment + "\n";
   }
   text += std::string{kVersionWord} + " " + std::to_string(kVersion) + "\n";
-  text += "geometry " + trace.geometry + "\ndevice " + trace.device + "\n";
+  bool const is_other = find_system(trace.device) != nullptr;
+  text += "geometry " + trace.geometry + "\n" + (is_other ? "system " : "device ") + trace.device +
+          "\n";
   for (AnyOp const& op : trace.ops) {
     print_op(op, text);
     text += '\n';
@@ -483,12 +510,7 @@ Trace parse_trace(std::string_view text, std::string const& origin) {
         parse_header(reader, "geometry", trace.geometry);
         break;
       case 2:
-        parse_header(reader, "device", trace.device);
-        try {
-          static_cast<void>(device_from(trace.device));
-        } catch (InputError const& error) {
-          reader.fail(reader.start(), error.what());
-        }
+        parse_runner(reader, trace.device);
         break;
       default:
         trace.ops.push_back(parse_op(reader));

@@ -5,7 +5,7 @@
 //   # what this trace shows
 //   holdfast-trace 1
 //   geometry tiny
-//   device host                       (or: device sim SEED)
+//   device host                       (or: device sim SEED; or of another system: system NAME)
 //   create sequence=s0
 //   append sequence=s0 rows=5 token=1 piece=0 view=0
 //

@@ -42,6 +42,7 @@ struct Words {
   std::string seconds;
   std::string seed;
   std::string seeds;
+  std::string system;
   std::string target;
   std::string targets;
   std::string threads;

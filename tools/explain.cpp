@@ -17,6 +17,9 @@ namespace {
 /// This command for `command`, on the same file.
 std::string command_for(char const* command, ExplainOptions const& options) {
   std::vector<std::string> words = {invoked_name(), command, options.path};
+  if (options.system) {
+    words.insert(words.end(), {"--system", *options.system});
+  }
   append_judging(words, options.mutant, options.compare);
   return command_of(words);
 }
@@ -37,8 +40,11 @@ int execute(ExplainOptions const& options) {
   }
   turn_on_mutant(options.mutant);
   explain_crashes(command_for("replay", options));
-  fuzz::Story const story = fuzz::tell_story(
-      loaded.geometry, loaded.trace.ops, model::device_from(loaded.trace.device), options.compare);
+  fuzz::Story const story =
+      fuzz::tell_story(loaded.geometry,
+                       loaded.trace.ops,
+                       model::device_from(options.system.value_or(loaded.trace.device)),
+                       options.compare);
   fuzz::StoryFrame const frame{.title = std::filesystem::path{options.path}.filename().string(),
                                .mutant = options.mutant.value_or(""),
                                .reproduce = command_for("replay", options)};

@@ -6,10 +6,10 @@
 #include <sstream>
 
 #include "fuzz/invariants_page.hpp"
-#include "fuzz/mutants.hpp"
 #include "fuzz/order_page.hpp"
 #include "fuzz/points.hpp"
 #include "fuzz/swarm.hpp"
+#include "fuzz/system_mutants.hpp"
 #include "invariants/registry.hpp"
 #include "models/geometry/geometry.hpp"
 #include "models/ops/op_list.hpp"
@@ -89,15 +89,16 @@ Json invariants() {
     array.push_back({{"id", known->id},
                      {"area", known->area},
                      {"statement", known->statement},
+                     {"needs", text_of(known->needs)},
+                     {"more", text_of(known->more)},
                      {"cheap", known->cheap != nullptr},
                      {"deep", known->deep != nullptr}});
   }
   return array;
 }
 
-Json mutants() {
-  Json array = Json::array();
-  for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
+void add_mutants(model::SystemInfo const& system, Json& array) {
+  for (fuzz::MutantInfo const& info : fuzz::mutants_of(&system)) {
     Json killers = Json::array();
     std::istringstream words{info.killers};
     for (std::string id; words >> id;) {
@@ -105,8 +106,27 @@ Json mutants() {
     }
     array.push_back({{"name", info.name},
                      {"text", info.text},
+                     {"system", system.name},
                      {"case", info.case_row},
                      {"killers", std::move(killers)}});
+  }
+}
+
+Json mutants() {
+  Json array = Json::array();
+  for (model::SystemInfo const& system : model::all_systems()) {
+    add_mutants(system, array);
+  }
+  return array;
+}
+
+Json systems() {
+  Json array = Json::array();
+  for (model::SystemInfo const& system : model::all_systems()) {
+    array.push_back({{"name", system.name},
+                     {"text", system.text},
+                     {"offers", text_of(system.offers)},
+                     {"mutants", fuzz::mutants_of(&system).size()}});
   }
   return array;
 }
@@ -170,10 +190,13 @@ std::string operation_line(Json const& operation) {
 std::string invariant_line(Json const& known) {
   bool const cheap = known.at("cheap").get<bool>();
   bool const deep = known.at("deep").get<bool>();
-  return fmt::format("  {:<9} {} ({}): {}\n",
+  std::string const more = string_of(known, "more");
+  return fmt::format("  {:<9} {} ({}; needs {}{}): {}\n",
                      string_of(known, "id"),
                      string_of(known, "area"),
                      cheap && deep ? "cheap, deep" : (cheap ? "cheap" : "deep"),
+                     string_of(known, "needs"),
+                     more.empty() ? "" : "; judges more with " + more,
                      string_of(known, "statement"));
 }
 
@@ -198,6 +221,14 @@ std::string rule_line(Json const& rule) {
   return fmt::format("  {:<11} {}\n", string_of(rule, "name"), string_of(rule, "text"));
 }
 
+std::string system_line(Json const& system) {
+  return fmt::format("  {:<9} {} ({}; {})\n",
+                     string_of(system, "name"),
+                     string_of(system, "text"),
+                     string_of(system, "offers"),
+                     counted(system.at("mutants").get<std::size_t>(), "seeded bug"));
+}
+
 std::string point_line(Json const& point) {
   return fmt::format("  {:<26} {} ({})\n",
                      string_of(point, "name"),
@@ -217,7 +248,8 @@ constexpr Topic kTopics[] = {{"geometries", geometries, geometry_line},
                              {"invariants", invariants, invariant_line},
                              {"mutants", mutants, mutant_line},
                              {"order", order, rule_line},
-                             {"sometimes", sometimes, point_line}};
+                             {"sometimes", sometimes, point_line},
+                             {"systems", systems, system_line}};
 
 }  // namespace
 

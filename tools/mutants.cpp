@@ -15,6 +15,7 @@
 #include "fuzz/libfuzzer_search.hpp"
 #include "fuzz/mutant_runner.hpp"
 #include "fuzz/rapidcheck_search.hpp"
+#include "fuzz/system_mutants.hpp"
 #include "models/input_error.hpp"
 #include "models/trace.hpp"
 #include "tools/commands.hpp"
@@ -28,9 +29,15 @@
 namespace holdfast::tools {
 namespace {
 
-std::vector<fuzz::MutantInfo> chosen(std::vector<std::string> const& only) {
+/// nullptr for the library.
+model::SystemInfo const* system_of(MutantsOptions const& options) {
+  return model::device_from(options.system.value_or("host")).system;
+}
+
+std::vector<fuzz::MutantInfo> chosen(MutantsOptions const& options) {
+  std::vector<std::string> const& only = options.only;
   std::vector<fuzz::MutantInfo> mutants;
-  for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
+  for (fuzz::MutantInfo const& info : fuzz::mutants_of(system_of(options))) {
     if (only.empty() || std::find(only.begin(), only.end(), info.name) != only.end()) {
       mutants.push_back(info);
     }
@@ -75,6 +82,9 @@ std::string reproduce_command(MutantsOptions const& options,
                               std::string const& survivor,
                               std::uint64_t seed) {
   std::vector<std::string> words = {invoked_name(), "mutants", "--only", survivor};
+  if (options.system) {
+    words.insert(words.end(), {"--system", *options.system});
+  }
   for (std::string const& name : options.geometries) {
     words.insert(words.end(), {"--geometry", name});
   }
@@ -163,11 +173,12 @@ std::vector<fuzz::MutantOutcome> run_search(MutantsOptions const& options,
 std::vector<fuzz::MutantOutcome> run_all(MutantsOptions const& options,
                                          Progress& progress,
                                          std::uint32_t repeat) {
-  fuzz::MutantPlan plan{.mutants = chosen(options.only),
+  fuzz::MutantPlan plan{.mutants = chosen(options),
                         .geometries = load_geometries(options.geometries),
                         .seed = options.seed + repeat,
                         .budget = options.budget,
                         .compare = options.compare,
+                        .system = system_of(options),
                         .simulated = options.device == "sim",
                         .jobs = std::clamp(std::thread::hardware_concurrency(), 1U, 2U),
                         .should_stop = was_interrupted};
@@ -284,7 +295,7 @@ std::vector<fuzz::TraceOfRow> regression_traces() {
 int execute_repeated(MutantsOptions const& options) {
   catch_interrupts();
   Progress progress;
-  std::vector<std::vector<fuzz::MutantOutcome>> by_mutant(chosen(options.only).size());
+  std::vector<std::vector<fuzz::MutantOutcome>> by_mutant(chosen(options).size());
   std::string reproduce;
   for (std::uint32_t repeat = 0; repeat < options.repeat && !was_interrupted(); ++repeat) {
     std::vector<fuzz::MutantOutcome> const outcomes = run_all(options, progress, repeat);

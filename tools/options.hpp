@@ -31,6 +31,7 @@ struct RunOptions {
   std::uint64_t operations = 0;  ///< 0: by time
   double seconds = kDefaultSeconds;
   std::uint32_t threads = 1;
+  std::optional<std::string> system;  ///< none: the library
   std::string device = "host";
   bool check_order = true;  ///< on simulated devices
   bool faults = false;      ///< device calls fail
@@ -45,7 +46,7 @@ struct RunOptions {
 
 struct ReplayOptions {
   std::vector<std::string> paths;     ///< files and folders
-  std::optional<std::string> device;  ///< none: the one that each trace names
+  std::optional<std::string> device;  ///< or a system; none: what each trace names
   std::optional<std::string> mutant;
   std::optional<std::string> promote;  ///< name of the regression trace to make
   std::optional<std::string> row;      ///< what it shows; none: it is of our own
@@ -57,7 +58,7 @@ struct ReplayOptions {
 
 struct MinimizeOptions {
   std::string path;
-  std::optional<std::string> device;  ///< none: the one that the trace names
+  std::optional<std::string> device;  ///< or a system; none: what the trace names
   std::optional<std::string> output;  ///< none: standard output
   std::optional<std::string> mutant;
   bool compare = true;
@@ -66,6 +67,7 @@ struct MinimizeOptions {
 
 struct ExplainOptions {
   std::string path;
+  std::optional<std::string> system;  ///< none: what the trace names
   std::optional<std::string> output;  ///< none: the name of the file, with .html, right here
   std::optional<std::string> mutant;
   bool text = false;  ///< for a terminal, instead of a page
@@ -135,8 +137,14 @@ struct DoctorOptions {
   bool json = false;
 };
 
-inline constexpr std::array<char const*, 7> kListTopics = {
-    "geometries", "operations", "flavors", "invariants", "mutants", "order", "sometimes"};
+inline constexpr std::array<char const*, 8> kListTopics = {"geometries",
+                                                           "operations",
+                                                           "flavors",
+                                                           "invariants",
+                                                           "mutants",
+                                                           "order",
+                                                           "sometimes",
+                                                           "systems"};
 
 struct ListOptions {
   std::string topic;  ///< empty: all
@@ -158,6 +166,7 @@ inline constexpr char const* kSearchRapidcheck = "rapidcheck";
 inline constexpr std::uint64_t kDefaultOtherBudget = 500'000;
 
 struct MutantsOptions {
+  std::optional<std::string> system;    ///< none: the library
   std::string device = "host";          ///< sim: all mutants there
   std::vector<std::string> geometries;  ///< empty: the default ones
   std::vector<std::string> only;        ///< empty: all mutants

@@ -123,7 +123,8 @@ std::string command_for(char const* command,
                         std::string const& path) {
   std::vector<std::string> words = {invoked_name(), command, path};
   if (options.device) {
-    words.insert(words.end(), {"--device", *options.device});
+    bool const is_system = model::find_system(*options.device) != nullptr;
+    words.insert(words.end(), {is_system ? "--system" : "--device", *options.device});
   }
   if (options.why && std::string_view{command} == "replay") {
     words.emplace_back("--why");

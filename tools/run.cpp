@@ -31,6 +31,17 @@ struct Ran {
   }
 };
 
+model::SystemInfo const& system_of(RunOptions const& options) {
+  return options.system ? model::system_named(*options.system) : model::library_system();
+}
+
+double percent_succeeded(fuzz::Counts const& counts) {
+  constexpr double kPercent = 100;
+  return counts.operations == 0 ? 0
+                                : kPercent * static_cast<double>(counts.succeeded) /
+                                      static_cast<double>(counts.operations);
+}
+
 char const* name_of(fuzz::Flavor flavor) {
   return fuzz::all_flavors()[static_cast<std::size_t>(flavor)].name;
 }
@@ -46,6 +57,9 @@ std::string run_command(RunOptions const& options, std::vector<std::string> cons
     words.insert(words.end(), {"--flavor", *options.flavor});
   }
   words.insert(words.end(), limit.begin(), limit.end());
+  if (options.system) {
+    words.insert(words.end(), {"--system", *options.system});
+  }
   if (options.device != "host") {
     words.insert(words.end(), {"--device", options.device});
   }
@@ -120,12 +134,16 @@ std::string summary(Ran const& done) {
   text += fmt::format("operations  {} ({:.0f} operations/s)\n",
                       counts.operations,
                       rate_of(counts.operations, seconds));
+  text += fmt::format("succeeded   {:.2f} % of the operations\n", percent_succeeded(counts));
   text +=
       fmt::format("rows        {} ({:.0f} rows/s)\n", counts.rows, rate_of(counts.rows, seconds));
   text += fmt::format("checks      {}\n", counts.checks());
   std::size_t index = 0;
   for (invariant::Invariant const* const known : invariant::all_invariants()) {
-    text += fmt::format("  {:<9} {}\n", known->id, counts.by_invariant[index++]);
+    std::uint64_t const evaluations = counts.by_invariant[index++];
+    text += system_of(done.options).offers.has_all_of(known->needs)
+                ? fmt::format("  {:<9} {}\n", known->id, evaluations)
+                : fmt::format("  {:<9} not judged: needs {}\n", known->id, text_of(known->needs));
   }
   text += in_colour(done.result.failed ? Colour::kBad : Colour::kGood,
                     counted(done.violations(), "violation")) +
@@ -140,6 +158,7 @@ std::string summary(Ran const& done) {
   }
   text += fmt::format("seed        {}\n", done.options.seed);
   text += fmt::format("flavor      {}\n", done.options.flavor.value_or("all, in turns"));
+  text += fmt::format("system      {}\n", system_of(done.options).name);
   text += fmt::format("digest      {}\n", digest_text(done.result.digest));
   text += fmt::format("geometries  {}\n", fmt::join(done.names, ", "));
   text +=
@@ -189,12 +208,17 @@ Json summary_json(Ran const& done) {
   fuzz::Counts const& counts = done.result.counts;
   double const seconds = done.result.seconds;
   Json invariants = Json::object();
+  Json not_judged = Json::object();
   std::size_t index = 0;
   for (invariant::Invariant const* const known : invariant::all_invariants()) {
     invariants[known->id] = counts.by_invariant[index++];
+    if (!system_of(done.options).offers.has_all_of(known->needs)) {
+      not_judged[known->id] = text_of(known->needs);
+    }
   }
   Json json = {{"programs", counts.programs},
                {"operations", counts.operations},
+               {"succeeded", counts.succeeded},
                {"rows", counts.rows},
                {"operations_per_second", rate_of(counts.operations, seconds)},
                {"rows_per_second", rate_of(counts.rows, seconds)},
@@ -203,7 +227,9 @@ Json summary_json(Ran const& done) {
                {"seed", done.options.seed},
                {"flavor", done.options.flavor ? Json(*done.options.flavor) : Json()},
                {"digest", digest_text(done.result.digest)},
+               {"system", system_of(done.options).name},
                {"invariants", invariants},
+               {"not_judged", not_judged},
                {"seconds", seconds},
                {"threads", done.options.threads},
                {"geometries", done.names},
@@ -229,6 +255,7 @@ fuzz::RunResult run_programs(RunOptions const& options,
                       .operations = options.operations,
                       .seconds = options.seconds,
                       .threads = options.threads,
+                      .system = model::device_from(options.system.value_or("host")).system,
                       .simulated = options.device == "sim",
                       .cuda = options.device == "cuda",
                       .check_order = options.check_order,

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "models/input_error.hpp"
+#include "models/systems.hpp"
 #include "tools/command.hpp"
 #include "tools/values.hpp"
 #include "tools/words.hpp"
@@ -14,6 +15,14 @@ namespace {
 using model::InputError;
 
 constexpr std::uint64_t kMostRepeats = 1000;
+
+/// Devices are the library's; another system has none that could run later or fail.
+void check_has_devices(std::optional<std::string> const& system, bool wanted) {
+  if (wanted && system && !model::system_named(*system).offers.has_all_of(model::Facet::kDevices)) {
+    throw InputError{"--system: " + *system +
+                     " has no devices; it goes without --device and --faults"};
+  }
+}
 
 void define_run(CLI::App& command, Words& words) {
   add_target(command, words);
@@ -45,6 +54,7 @@ void define_run(CLI::App& command, Words& words) {
       "--no-order-check", words.no_order_check, "With sim: look for no unordered accesses");
   command.add_flag(
       "--faults", words.faults, "Device calls fail now and then, and are healed again");
+  add_system(command, words);
   add_mutant(command, words);
   command.add_option("--save", words.save, "Write a failing program there, as a trace")
       ->type_name("FILE");
@@ -94,12 +104,15 @@ Options read_run(CLI::App const& command, Words const& words) {
   }
   options.check_order = !words.no_order_check;
   options.faults = words.faults;
-  check_mutant("--mutant", options.mutant);
+  options.system = system_of(command, words);
+  check_has_devices(options.system, options.faults || options.device != "host");
+  check_mutant("--mutant", options.mutant, options.system.value_or(model::library_system().name));
   return options;
 }
 
 void define_mutants(CLI::App& command, Words& words) {
   add_geometry(command, words);
+  add_system(command, words);
   add_seed(command, words, std::to_string(kDefaultSeed));
   command
       .add_option("--ops",
@@ -154,12 +167,18 @@ Options read_mutants(CLI::App const& command, Words const& words) {
   if (options.markdown && options.json) {
     throw InputError{"--markdown and --json exclude each other"};
   }
+  options.system = system_of(command, words);
   for (std::string const& name : options.only) {
-    check_mutant("--only", name);
+    check_mutant("--only", name, options.system.value_or(model::library_system().name));
   }
   if (was_given(command, "--device")) {
     check_device(words.device, "mutants");
     options.device = words.device;
+  }
+  check_has_devices(options.system, options.device != "host");
+  if (options.system && (is_libfuzzer || options.markdown)) {
+    throw InputError{
+        "--system goes without --search libfuzzer and --markdown, which are the library's"};
   }
   return options;
 }

@@ -17,7 +17,14 @@ void add_device(CLI::App& command, Words& words) {
       ->type_name("NAME");
 }
 
+/// A device, or a system, which has none.
 std::optional<std::string> device_of(CLI::App const& command, Words const& words) {
+  if (std::optional<std::string> const system = system_of(command, words); system) {
+    if (was_given(command, "--device")) {
+      throw InputError{"--system and --device exclude each other"};
+    }
+    return system;
+  }
   if (was_given(command, "--device")) {
     check_device(words.device, command.get_name());
   }
@@ -32,6 +39,7 @@ void define_replay(CLI::App& command, Words& words) {
                   "Traces, inputs of fuzz_interleave and fuzz_async, and folders of them")
       ->type_name("");
   add_device(command, words);
+  add_system(command, words);
   command.add_flag("--why", words.why, "Of accesses that nothing orders: which order is missing");
   add_mutant(command, words);
   add_no_compare(command, words);
@@ -78,6 +86,7 @@ void define_minimize(CLI::App& command, Words& words) {
   command.add_option("-o,--output", words.output, "Write it there. Default: standard output")
       ->type_name("FILE");
   add_device(command, words);
+  add_system(command, words);
   add_mutant(command, words);
   add_no_compare(command, words);
 }
@@ -105,6 +114,7 @@ void define_explain(CLI::App& command, Words& words) {
                   "Write the page there. Default: the name of FILE with .html, in this folder")
       ->type_name("FILE.html");
   command.add_flag("--text", words.text, "Columns for a terminal instead of a page");
+  add_system(command, words);
   add_mutant(command, words);
   add_no_compare(command, words);
 }
@@ -114,6 +124,7 @@ Options read_explain(CLI::App const& command, Words const& words) {
     throw InputError{"explain needs one trace file"};
   }
   ExplainOptions options{.path = words.paths.front(),
+                         .system = system_of(command, words),
                          .output = text_if_given(command, "--output", words.output),
                          .mutant = text_if_given(command, "--mutant", words.mutant),
                          .text = words.text,

@@ -6,11 +6,12 @@
 #include <iterator>
 
 #include "fuzz/cuda_mutants.hpp"
-#include "fuzz/mutants.hpp"
 #include "fuzz/swarm.hpp"
+#include "fuzz/system_mutants.hpp"
 #include "models/geometry/geometry.hpp"
 #include "models/geometry/nearest.hpp"
 #include "models/input_error.hpp"
+#include "models/systems.hpp"
 #include "tools/process.hpp"
 #include "tools/values.hpp"
 
@@ -22,13 +23,28 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Names mutant_names() {
+/// Of a system, or of all.
+Names mutant_names(std::optional<std::string> const& system = std::nullopt) {
   Names names;
-  for (fuzz::MutantInfo const& info : fuzz::all_mutants()) {
-    names.emplace_back(info.name);
+  for (model::SystemInfo const& one : model::all_systems()) {
+    if (!system || *system == one.name) {
+      for (fuzz::MutantInfo const& info : fuzz::mutants_of(&one)) {
+        names.emplace_back(info.name);
+      }
+    }
   }
   for (fuzz::CudaMutantInfo const& info : fuzz::cuda_mutants()) {
-    names.emplace_back(info.name);
+    if (!system || *system == model::library_system().name) {
+      names.emplace_back(info.name);
+    }
+  }
+  return names;
+}
+
+Names system_names() {
+  Names names;
+  for (model::SystemInfo const& one : model::all_systems()) {
+    names.emplace_back(one.name);
   }
   return names;
 }
@@ -92,6 +108,16 @@ void add_mutant(CLI::App& command, Words& words) {
       ->type_name("NAME");
 }
 
+void add_system(CLI::App& command, Words& words) {
+  command
+      .add_option(
+          "--system",
+          words.system,
+          "The system under test (see: holdfast list systems). Default: holdfast, or the one "
+          "that a trace names")
+      ->type_name("NAME");
+}
+
 bool was_given(CLI::App const& command, std::string const& option) {
   return command.count(option) != 0;
 }
@@ -100,6 +126,14 @@ std::optional<std::string> text_if_given(CLI::App const& command,
                                          std::string const& option,
                                          std::string const& text) {
   return was_given(command, option) ? std::optional{text} : std::nullopt;
+}
+
+std::optional<std::string> system_of(CLI::App const& command, Words const& words) {
+  if (!was_given(command, "--system")) {
+    return std::nullopt;
+  }
+  check_known("--system", "system", words.system, system_names());
+  return words.system;
 }
 
 std::uint64_t seed_of(CLI::App const& command, Words const& words) {
@@ -121,6 +155,9 @@ Names known_values(std::string_view command, std::string_view option) {
   }
   if (option == "--search") {
     return search_names();
+  }
+  if (option == "--system") {
+    return system_names();
   }
   if (option == "--device") {
     return device_names(command);
@@ -168,14 +205,17 @@ void check_device(std::string const& device, std::string_view command) {
   }
 }
 
-void check_mutant(std::string const& option, std::optional<std::string> const& name) {
+void check_mutant(std::string const& option,
+                  std::optional<std::string> const& name,
+                  std::optional<std::string> const& system) {
   if (!name) {
     return;
   }
-  Names const known = mutant_names();
+  Names const known = mutant_names(system);
   if (std::find(known.begin(), known.end(), *name) == known.end()) {
     throw InputError{option + ": unknown mutant '" + *name + "'" +
-                     model::did_you_mean(*name, known) + "; see holdfast list mutants"};
+                     (system ? " of system " + *system : "") + model::did_you_mean(*name, known) +
+                     "; see holdfast list mutants"};
   }
 }
 

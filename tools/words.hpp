@@ -21,6 +21,7 @@ void add_geometry(CLI::App& command, Words& words);
 void add_seed(CLI::App& command, Words& words, std::string const& otherwise);
 void add_no_compare(CLI::App& command, Words& words);
 void add_mutant(CLI::App& command, Words& words);
+void add_system(CLI::App& command, Words& words);
 void add_target(CLI::App& command, Words& words);
 void add_programs(CLI::App& command, Words& words);
 
@@ -50,7 +51,12 @@ void check_known(std::string const& option,
 /// that is not there.
 void check_device(std::string const& device, std::string_view command);
 
-/// Throws InputError for a mutant that does not exist; none at all is fine.
-void check_mutant(std::string const& option, std::optional<std::string> const& name);
+/// The system that was asked for, checked; none for the library. Throws InputError.
+[[nodiscard]] std::optional<std::string> system_of(CLI::App const& command, Words const& words);
+
+/// Throws InputError for a mutant that does not exist, of a system or of any; none at all is fine.
+void check_mutant(std::string const& option,
+                  std::optional<std::string> const& name,
+                  std::optional<std::string> const& system = std::nullopt);
 
 }  // namespace holdfast::tools

@@ -522,6 +522,40 @@ Observation HoldfastSystem::close() {
   return observe(cache_.close());
 }
 
+SequenceLook HoldfastSystem::sequence(SequenceName name) const noexcept {
+  HandleId const own = id(name);
+  SequenceInfo const info = inspect().sequence(own.index);
+  return {.live = info.live && info.generation == own.generation,
+          .tainted = info.tainted,
+          .open = info.open,
+          .round = info.round,
+          .position = info.position,
+          .open_rows = info.open_rows};
+}
+
+PlaneLook HoldfastSystem::plane(Label name, std::uint32_t plane) const noexcept {
+  PlaneState const state = inspect().state(holder(name), plane);
+  return {.length = state.length, .resident = state.lo};
+}
+
+bool HoldfastSystem::read_rows(Label name,
+                               RowsWanted const& wanted,
+                               std::span<float> out) const noexcept {
+  return static_cast<bool>(inspect().read_rows(holder(name),
+                                               wanted.plane,
+                                               wanted.layer_index,
+                                               wanted.first,
+                                               wanted.count,
+                                               out,
+                                               wanted.rank));
+}
+
+bool HoldfastSystem::read_state(Label name,
+                                std::uint32_t rank,
+                                std::span<float> out) const noexcept {
+  return static_cast<bool>(inspect().read_state(holder(name), out, rank));
+}
+
 void HoldfastSystem::drop_all() {
   for (EntryId const entry : entries_) {
     if (entry == EntryId{}) {

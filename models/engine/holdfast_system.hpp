@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/engine/toy_engine.hpp"
 #include "models/fault/fault_device.hpp"
 #include "models/system.hpp"
 
@@ -20,7 +21,7 @@ namespace holdfast::model {
 inline constexpr ErrorCode kNeverAnswered = ErrorCode::kUnsupported;
 
 /// One cache and the handles of one program.
-class HoldfastSystem final : public System {
+class HoldfastSystem final : public System, public Visible {
  public:
   /// Throws InputError when the layout is refused.
   HoldfastSystem(Layout const& layout, std::span<Device* const> devices, ToyEngine& engine);
@@ -63,6 +64,20 @@ class HoldfastSystem final : public System {
   Observation fault(FaultPlan const& plan) override;
   Observation heal() override;
 
+  [[nodiscard]] Visible const& visible() const noexcept override { return *this; }
+  [[nodiscard]] HoldfastSystem* internals() noexcept override { return this; }
+  [[nodiscard]] SequenceLook sequence(SequenceName name) const noexcept override;
+  [[nodiscard]] PlaneLook plane(Label holder, std::uint32_t plane) const noexcept override;
+  [[nodiscard]] bool read_rows(Label holder,
+                               RowsWanted const& wanted,
+                               std::span<float> out) const noexcept override;
+  [[nodiscard]] bool read_state(Label holder,
+                                std::uint32_t rank,
+                                std::span<float> out) const noexcept override;
+  [[nodiscard]] bool was_restored_from(EntryName entry) const noexcept override {
+    return restored_from_ == id(entry);
+  }
+
   /// Where prompts are read from; needed before the first capture, as an engine knows its tokens.
   void read_prompts_of(Model const& model) noexcept { prompts_ = &model; }
   /// What plans go to; without it nothing ever fails.
@@ -99,14 +114,23 @@ class HoldfastSystem final : public System {
     return name.value < snapshots_.size() ? snapshots_[name.value].snapshot.id() : HandleId{};
   }
   [[nodiscard]] EntryId id(EntryName name) const noexcept { return entries_[name.value]; }
-  /// Where the last restore that hit came from.
-  [[nodiscard]] EntryId restored_from() const noexcept { return restored_from_; }
+  /// A name's holder, as the inspection names it.
+  [[nodiscard]] Holder holder(Label name) const noexcept {
+    switch (name.prefix) {
+      case 's':
+        return {HolderKind::kSequence, id(SequenceName{name.value}).index};
+      case 'h':
+        return {HolderKind::kSnapshot, id(SnapshotName{name.value}).index};
+      default:
+        return {HolderKind::kSnapshot, id(EntryName{name.value}).index};
+    }
+  }
   /// The cache itself, for what no operation does.
   [[nodiscard]] Cache& cache() noexcept { return cache_; }
   /// Size of an entry, as the library says it.
   [[nodiscard]] EntryBytes bytes(EntryName name) const noexcept;
-  /// Drops every handle and entry; the cache stays open.
-  void drop_all();
+  /// The cache stays open.
+  void drop_all() override;
 
  private:
   [[nodiscard]] Status write_bytes(EntryName entry);

@@ -5,26 +5,14 @@
 
 #include <cstdint>
 #include <holdfast/cache.hpp>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "models/engine/scratch.hpp"
 #include "models/reference/model.hpp"
+#include "models/write_style.hpp"
 
 namespace holdfast::model {
-
-/// How the engine writes.
-struct WriteStyle {
-  std::uint32_t piece = 0;  // rows of one write call; 0: all at once
-  bool view = false;        // through views, where a plane has them
-  bool again = false;       // rows of a round that may have been written before
-  StateMode mode = StateMode::kFresh;
-  std::uint32_t skip = 0;     // rows of draft planes that are left out at the end
-  bool whole = false;         // of a step: rows of all items at once
-  std::optional<Stream> via;  // where those rows go, when not with the rest of the engine's work
-  Stream stream;              // where the engine's work goes
-};
 
 /// One item of a step, with the calls of an Append or Round.
 struct StepRows {

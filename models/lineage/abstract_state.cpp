@@ -96,8 +96,12 @@ void note_others(Model const& model, History const& own, AbstractState& state) {
   }
 }
 
-void note_sharing(HoldfastSystem const& system, Holder holder, AbstractState& state) {
-  Inspection const inspection = system.inspect();
+void note_sharing(HoldfastSystem const* system, Label name, AbstractState& state) {
+  if (system == nullptr) {
+    return;
+  }
+  Holder const holder = system->holder(name);
+  Inspection const inspection = system->inspect();
   std::uint32_t const count = inspection.plane_count();
   for (std::uint32_t plane = 0; plane < count; ++plane) {
     PlaneInfo const info = inspection.plane(plane);
@@ -172,7 +176,7 @@ std::string text_of(AbstractState const& state) {
 }
 
 AbstractState abstract_state(Model const& model,
-                             HoldfastSystem const& system,
+                             HoldfastSystem const* system,
                              SequenceName name) noexcept {
   ModelSequence const& sequence = model.sequence(name);
   AbstractState state{.life = life_of(sequence)};
@@ -182,12 +186,12 @@ AbstractState abstract_state(Model const& model,
   History const& history = model.history(sequence);
   note_history(model, history, state);
   note_others(model, history, state);
-  note_sharing(system, {HolderKind::kSequence, system.id(name).index}, state);
+  note_sharing(system, label(name), state);
   return state;
 }
 
 AbstractState abstract_state(Model const& model,
-                             HoldfastSystem const& system,
+                             HoldfastSystem const* system,
                              SnapshotName name) noexcept {
   ModelSnapshot const& snapshot = model.snapshot_of(name);
   if (!snapshot.live) {
@@ -195,12 +199,12 @@ AbstractState abstract_state(Model const& model,
   }
   AbstractState state{.life = Life::kSnapshot};
   note_history(model, model.history(snapshot), state);
-  note_sharing(system, {HolderKind::kSnapshot, system.id(name).index}, state);
+  note_sharing(system, label(name), state);
   return state;
 }
 
 AbstractState abstract_state(Model const& model,
-                             HoldfastSystem const& system,
+                             HoldfastSystem const* system,
                              EntryName name) noexcept {
   ModelEntry const& entry = model.entry(name);
   if (!model.is_created(name) || !entry.live) {
@@ -208,7 +212,7 @@ AbstractState abstract_state(Model const& model,
   }
   AbstractState state{.life = Life::kEntry};
   note_history(model, entry.history, state);
-  note_sharing(system, {HolderKind::kSnapshot, system.id(name).index}, state);
+  note_sharing(system, label(name), state);
   return state;
 }
 

@@ -65,14 +65,15 @@ inline constexpr std::uint32_t kStateKeyLimit =
 /// The words of a state, "at rest, inside a pool, page shared, others behind".
 [[nodiscard]] std::string text_of(AbstractState const& state);
 
+/// Without a system nothing is known of what is shared.
 [[nodiscard]] AbstractState abstract_state(Model const& model,
-                                           HoldfastSystem const& system,
+                                           HoldfastSystem const* system,
                                            SequenceName name) noexcept;
 [[nodiscard]] AbstractState abstract_state(Model const& model,
-                                           HoldfastSystem const& system,
+                                           HoldfastSystem const* system,
                                            SnapshotName name) noexcept;
 [[nodiscard]] AbstractState abstract_state(Model const& model,
-                                           HoldfastSystem const& system,
+                                           HoldfastSystem const* system,
                                            EntryName name) noexcept;
 
 /// One operation of a program, as coverage sees it; a step is one for each of its sequences. Only

@@ -264,8 +264,8 @@ Observation Model::begin(SequenceName name,
   open.drafted = most - std::min(most, skip);
   open.mode = mode;
   open.slots = slots_of(item);
-  open.drop_is_exact =
-      round || mode != StateMode::kInPlace || shape_.states.empty() || open.slots != 0;
+  open.drop_is_exact = shape_.keeps_all || round || mode != StateMode::kInPlace ||
+                       shape_.states.empty() || open.slots != 0;
   open.tokens.resize(rows);
   for (std::uint32_t i = 0; i < rows; ++i) {
     open.tokens[i] = token + i;
@@ -359,8 +359,8 @@ Observation Model::rewrite(
 /// appended again.
 void Model::close_round(SequenceName name, std::uint32_t keep) {
   OpenHandle& open = sequences_[name.value].open;
-  bool const goes_back = open.round && open.mode == StateMode::kInPlace && !shape_.states.empty() &&
-                         keep != 0 && keep < open.rows;
+  bool const goes_back = !shape_.keeps_all && open.round && open.mode == StateMode::kInPlace &&
+                         !shape_.states.empty() && keep != 0 && keep < open.rows;
   if (!goes_back) {
     close_handle(name, keep);
     return;

@@ -43,6 +43,9 @@ struct ModelShape {
   std::uint32_t page_rows = 0;
   std::uint32_t ranks = 1;
   std::uint32_t stages = 1;
+  /// Of a system that keeps everything by value: every drop is exact, and a round in place never goes
+  /// back to its base.
+  bool keeps_all = false;
 
   /// Whether a round may be rescanned; without states that means nothing.
   [[nodiscard]] bool can_rescan() const noexcept {
