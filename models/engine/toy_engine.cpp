@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <holdfast/formats.hpp>
 #include <new>
 #include <type_traits>
 #include <vector>
@@ -68,7 +69,7 @@ void make_rows(void const* raw) noexcept {
     }
     std::byte* const row = row_of(parameters.view, parameters.position + i);
     for (std::uint32_t part = 0; part < parameters.view.parts; ++part) {
-      narrow_elements(parameters.view.format,
+      encode_elements(parameters.view.format,
                       out + std::size_t{part} * part_elements,
                       part_elements,
                       row + part * parameters.view.part_stride);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <holdfast/formats.hpp>
 #include <set>
 #include <utility>
 #include <vector>
@@ -100,10 +101,10 @@ TEST(EngineRows, StoredRowsAreRoundedToTheirFormat) {
       std::vector<float> const row = row_of(shape, token, 5);
       std::vector<float> stored(shape.elements);
       make_stored_row(shape, token, 5, stored.data());
-      std::vector<std::byte> bytes(std::size_t{shape.elements} * element_bytes(format));
+      std::vector<std::byte> bytes(stored_bytes(format, shape.elements));
       std::vector<float> back(shape.elements);
-      narrow_elements(format, row.data(), shape.elements, bytes.data());
-      widen_elements(format, bytes.data(), shape.elements, back.data());
+      encode_elements(format, row.data(), shape.elements, bytes.data());
+      decode_elements(format, bytes.data(), shape.elements, back.data());
       ASSERT_EQ(stored, back) << name_of(format) << " token " << token;
       rounded += differing(row, stored, 0, shape.elements);
     }

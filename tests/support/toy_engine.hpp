@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <holdfast/cache.hpp>
+#include <holdfast/formats.hpp>
 #include <string>
 #include <vector>
 
@@ -135,7 +136,7 @@ class ToyEngine {
       std::uint32_t const elements = plane.row_elements / plane.parts;
       for (std::uint32_t i = 0; i < tokens.size(); ++i) {
         for (std::uint32_t part = 0; part < view->parts; ++part, from += elements) {
-          narrow_elements(view->format, from, elements, address(*view, position + i, part));
+          encode_elements(view->format, from, elements, address(*view, position + i, part));
         }
       }
     });

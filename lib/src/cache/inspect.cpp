@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The read-only window: every index is checked, so that broken state can be looked at, too.
 #include <algorithm>
+#include <holdfast/formats.hpp>
 #include <holdfast/inspect.hpp>
 
 #include "cache/core.hpp"
@@ -292,9 +293,9 @@ Status read_elements(
   std::byte piece[kPiece * sizeof(float)];
   while (count != 0) {
     auto const elements = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kPiece));
-    std::uint32_t const bytes = elements * element_bytes(format);
+    std::uint32_t const bytes = static_cast<std::uint32_t>(stored_bytes(format, elements));
     HOLDFAST_TRY(device.host_read(piece, from, bytes, Stream{}));
-    widen_elements(format, piece, elements, to);
+    decode_elements(format, piece, elements, to);
     from += bytes;
     to += elements;
     count -= elements;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <holdfast/formats.hpp>
 
 #include "base/mutants.hpp"
 
@@ -54,19 +55,24 @@ void declare_table_reads(RowsView const& view,
 }
 
 std::uint32_t part_elements_of(RowsView const& view) noexcept {
-  return view.row_bytes / element_bytes(view.format);
+  FormatTrait const& trait = trait_of(view.format);
+  return view.row_bytes / trait.block_bytes * trait.block_elements;
 }
 
 void store_part(Format format, float const* from, std::uint32_t count, std::byte* to) noexcept {
   if (format != Format::kF32 && HOLDFAST_MUTANT(kNarrowTruncates)) {
+    FormatTrait const& trait = trait_of(format);
     std::uint32_t const lost = format == Format::kF16 ? 0x1fffU : 0xffffU;  // f16: normal ones
-    for (std::uint32_t i = 0; i < count; ++i) {
-      float const cut = std::bit_cast<float>(std::bit_cast<std::uint32_t>(from[i]) & ~lost);
-      narrow_elements(format, &cut, 1, to + std::uint64_t{i} * element_bytes(format));
+    float cut[kLargestBlock];
+    for (; count != 0; count -= trait.block_elements, to += trait.block_bytes) {
+      for (std::uint32_t i = 0; i < trait.block_elements; ++i) {
+        cut[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(*from++) & ~lost);
+      }
+      encode_elements(format, cut, trait.block_elements, to);
     }
     return;
   }
-  narrow_elements(format, from, count, to);
+  encode_elements(format, from, count, to);
 }
 
 /// Calls `run(sequence, first, count)` for the rows [first, first + count) of each sequence of a step,

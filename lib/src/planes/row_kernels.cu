@@ -46,8 +46,9 @@ __global__ void __launch_bounds__(kBlockThreads)
   std::uint32_t const elements = !is_wide(parameters)                     ? 1
                                  : parameters.view.format == Format::kF32 ? 4
                                                                           : 8;
-  std::uint32_t const units = parameters.view.parts * parameters.view.row_bytes /
-                              (element_bytes(parameters.view.format) * elements);
+  std::uint32_t const units =
+      parameters.view.parts * parameters.view.row_bytes /
+      static_cast<std::uint32_t>(stored_bytes(parameters.view.format, elements));
   std::uint64_t const rows = std::uint64_t{parameters.layers} * parameters.count;
   std::uint32_t const chunk = rows_of_chunk(units, at_once);
   return device::blocks_for((rows + chunk - 1) / chunk, multiprocessors);

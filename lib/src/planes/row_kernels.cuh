@@ -3,6 +3,8 @@
 // gives the bits of its host twin, whatever the order in which blocks run.
 #pragma once
 
+#include <holdfast/formats.hpp>
+
 #include "device/cuda_blocks.cuh"
 #include "device/cuda_bugs.cuh"
 #include "planes/row_kernels.hpp"
@@ -122,7 +124,7 @@ class Piece {
     if (first != first || second != second || bugs.has(device::Bug::kRoundedDown)) {
       return one(low, bugs) | one(high, bugs) << 16U;
     }
-    // All but NaNs are rounded as narrow_elements() does, two by one instruction.
+    // All but NaNs are rounded as encode_elements() does, two by one instruction.
     std::uint32_t packed = 0;
     if constexpr (kFormat == Format::kF16) {
       asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
@@ -176,7 +178,7 @@ __device__ void run_rows(WriteRowsParameters const& parameters,
                          device::Bugs bugs) noexcept {
   RowsView const& view = parameters.view;
   using OnePiece = Piece<kFormat, kWide>;
-  constexpr std::uint32_t kPieceBytes = OnePiece::kCount * element_bytes(kFormat);
+  constexpr std::uint32_t kPieceBytes = stored_bytes(kFormat, OnePiece::kCount);
   std::uint32_t const part_units = view.row_bytes / kPieceBytes;
   std::uint32_t const units = part_units * view.parts;
   std::uint32_t const chunk = rows_of_chunk(units, kPieces);

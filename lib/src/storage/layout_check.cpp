@@ -27,7 +27,7 @@ struct FieldChecker {
   }
   void sizes(char const* /*field*/, std::vector<std::uint32_t> const& /*values*/) {}
   void format(char const* field, Format format) {
-    if (answer && static_cast<std::uint32_t>(format) >= kFormatCount) {
+    if (answer && !is_known(format)) {
       answer = rules.refuse(field, "is not a known format", static_cast<std::int64_t>(format));
     }
   }
@@ -165,18 +165,6 @@ char const* name_of(PlaneKind kind) noexcept {
 PlaneRule rule_of(PlaneKind kind) noexcept {
   PlaneTrait const* const trait = trait_of(kind);
   return trait == nullptr ? PlaneRule{} : trait->rule;
-}
-
-char const* name_of(Format format) noexcept {
-  switch (format) {
-    case Format::kF32:
-      return "f32";
-    case Format::kF16:
-      return "f16";
-    case Format::kBf16:
-      return "bf16";
-  }
-  return "unknown";
 }
 
 }  // namespace holdfast

@@ -319,7 +319,8 @@ class Planner {
       fresh.row_elements = static_cast<std::uint32_t>(rows.elements);
       fresh.parts = rows.parts;
       fresh.format = rows.format;
-      fresh.row_bytes = fresh.part_elements() * element_bytes(rows.format);
+      fresh.row_bytes =
+          static_cast<std::uint32_t>(stored_bytes(rows.format, fresh.part_elements()));
       fresh.window_rows = rows.window_rows;
       fresh.ring_rows = rows.ring_rows;
       fresh.pool = rows.pool;

@@ -116,7 +116,8 @@ TEST_F(CudaKernelTest, WriteRowsGivesTheBitsOfItsHostTwin) {
     std::uint32_t const first = rows - count - committed + behind > 0
                                     ? draw.below(rows - count - committed + behind + 1)
                                     : 0;
-    Paged paged = draw_paged(draw, part_elements * element_bytes(format), parts, rows);
+    Paged paged = draw_paged(
+        draw, static_cast<std::uint32_t>(stored_bytes(format, part_elements)), parts, rows);
     paged.pages_at = 256;
     paged.table_at = round_up(paged.pages_at + paged.arena_bytes());
     std::uint64_t const source_at =

@@ -163,11 +163,11 @@ TEST(FormatElements, ComeBackFromEveryFormat) {
             {0.0F, -1.0F, 1.5F, std::numeric_limits<float>::infinity(), 0x1p-24F, 257.0F, 2048.0F}},
         Case{Format::kBf16, {0.0F, -1.0F, 1.5F, 65536.0F, 0x1p-24F, 256.0F, 2048.0F}}}) {
     auto const count = static_cast<std::uint32_t>(values.size());
-    std::vector<std::byte> bytes(values.size() * element_bytes(known.format) + 1, std::byte{0xab});
-    narrow_elements(known.format, values.data(), count, bytes.data());
+    std::vector<std::byte> bytes(stored_bytes(known.format, count) + 1, std::byte{0xab});
+    encode_elements(known.format, values.data(), count, bytes.data());
     EXPECT_EQ(bytes.back(), std::byte{0xab}) << name_of(known.format);
     std::vector<float> back(values.size());
-    widen_elements(known.format, bytes.data(), count, back.data());
+    decode_elements(known.format, bytes.data(), count, back.data());
     EXPECT_EQ(back, known.stored) << name_of(known.format);
   }
 }

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <cstdint>
-#include <holdfast/formats.hpp>
+#include <holdfast/format.hpp>
 #include <holdfast/result.hpp>
 #include <vector>
 
