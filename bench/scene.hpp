@@ -141,13 +141,14 @@ class Scene {
     std::uint64_t bytes = 0;
     for_each_written([&](PlaneInfo const& info, std::uint32_t /*layer*/) {
       std::uint64_t const kept = info.ring_rows == 0 ? rows : std::min(rows, info.ring_rows);
-      bytes += std::uint64_t{rows} * info.row_elements * sizeof(float) +
-               kept * info.parts * info.row_bytes;
+      bytes +=
+          std::uint64_t{rows} * info.row_elements * sizeof(float) + kept * info.strips.row_bytes();
     });
     for (std::uint32_t plane = 0; plane < look().plane_count(); ++plane) {
       PlaneInfo const info = look().plane(plane);
       if (info.unit_tokens > 1) {
-        bytes += info.layers.size() * std::uint64_t{rows / info.unit_tokens} * info.row_bytes;
+        bytes +=
+            info.layers.size() * std::uint64_t{rows / info.unit_tokens} * info.strips.row_bytes();
       }
     }
     return bytes;

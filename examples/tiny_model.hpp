@@ -57,11 +57,11 @@ inline char most_likely(holdfast::RowsView const& view, Vector const& context, s
   Vector mixed{};
   for (std::uint32_t row = 0; row < rows; ++row) {
     std::byte const* const at = view.pages + view.table[row / view.page_rows] * view.page_bytes +
-                                view.layer_offset + row % view.page_rows * view.row_bytes;
+                                view.layer_offset + row % view.page_rows * view.strips[0].row_bytes;
     Vector key;
     Vector value;
     std::memcpy(&key, at, sizeof key);
-    std::memcpy(&value, at + view.part_stride, sizeof value);
+    std::memcpy(&value, at + view.strips[1].offset, sizeof value);
     float const norm = std::sqrt(dot(key, key) * dot(context, context)) + 1.0F;
     float const weight = std::exp(60.0F * dot(key, context) / norm);
     for (std::uint32_t i = 0; i < kWidth; ++i) {
@@ -93,10 +93,10 @@ Result<std::string> forward(OpenRows& open, std::string_view tokens) {
   for (std::uint32_t i = 0; i < tokens.size(); ++i) {
     std::uint32_t const row = committed + i;
     std::byte* const at = rows->pages + rows->table[row / rows->page_rows] * rows->page_bytes +
-                          rows->layer_offset + row % rows->page_rows * rows->row_bytes;
+                          rows->layer_offset + row % rows->page_rows * rows->strips[0].row_bytes;
     Vector const value = embedding(tokens[i]);
     std::memcpy(at, &context, sizeof context);
-    std::memcpy(at + rows->part_stride, &value, sizeof value);
+    std::memcpy(at + rows->strips[1].offset, &value, sizeof value);
     for (std::uint32_t element = 0; element < kWidth; ++element) {
       context[element] = 0.8F * context[element] + value[element];
     }

@@ -360,11 +360,16 @@ void add_place(std::span<PlaneBinding const> planes,
   if (info.page_rows != 0) {
     // A page is far below 4 GiB, and divisions of 64 bits are slow.
     auto const in_page = static_cast<std::uint32_t>(offset - page * info.page_bytes);
-    auto const row_bytes = static_cast<std::uint32_t>(info.row_bytes);
     auto const bytes = static_cast<std::uint32_t>(range.bytes);
-    std::uint32_t const in_strip = in_page % (row_bytes * info.page_rows);
-    first_row = in_strip / row_bytes;
-    last_row = (in_strip + bytes + row_bytes - 1) / row_bytes;
+    std::uint32_t const in_layer = in_page % static_cast<std::uint32_t>(info.strips.layer_bytes);
+    std::uint32_t strip = info.strips.count;
+    while (strip > 1 && info.strips[strip - 1].offset > in_layer) {
+      --strip;
+    }
+    Strip const& own = info.strips[strip - 1];
+    std::uint32_t const in_strip = in_layer - static_cast<std::uint32_t>(own.offset);
+    first_row = in_strip / own.row_bytes;
+    last_row = (in_strip + bytes + own.row_bytes - 1) / own.row_bytes;
   }
   // Only ranges that touch become one, since a ring's page is written around its live rows; the
   // last few places are where a layer's next range belongs.

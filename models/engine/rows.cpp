@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
+
+#include "models/engine/lanes.hpp"
+#include "models/engine/stored_formats.hpp"
 
 namespace holdfast::model {
 namespace {
@@ -22,14 +23,6 @@ constexpr std::uint32_t seed_of(PlaneKind kind, std::uint32_t layer, Token token
   return (x ^ (x >> 15U)) * 0x2C1B3C6DU;
 }
 
-// Four elements at a time. Vector types of the compilers, because neither vectorizes these short
-// loops at the optimization level of this project, and they are most of a run's time. Each lane is
-// one element's own arithmetic, so the bits are those of a scalar loop.
-constexpr std::uint32_t kLanes = 4;
-using Floats = float __attribute__((vector_size(16)));
-using Words = std::uint32_t __attribute__((vector_size(16)));
-using Integers = std::int32_t __attribute__((vector_size(16)));
-
 Floats to_floats(Words words) noexcept {
   return __builtin_convertvector(reinterpret_cast<Integers>(words), Floats);
 }
@@ -38,16 +31,6 @@ Floats to_floats(Words words) noexcept {
 Words element_seeds(std::uint32_t seed, std::uint32_t first) noexcept {
   std::uint32_t const drawn = seed + first * kElementStep;
   return Words{drawn, drawn + kElementStep, drawn + 2 * kElementStep, drawn + 3 * kElementStep};
-}
-
-Floats load(float const* from) noexcept {
-  Floats values;
-  std::memcpy(&values, from, sizeof values);
-  return values;
-}
-
-void store(float* to, Floats values) noexcept {
-  std::memcpy(to, &values, sizeof values);
 }
 
 /// One row of an ssm state after some more inputs, which lie `stride` apart. `from` and `to` may be
@@ -105,11 +88,11 @@ void fill_elements(std::uint32_t seed,
   }
 }
 
-// Narrow formats hold whole numbers to 256 exactly, bf16 no further.
+// Every format holds whole numbers to 256 exactly, bf16 no further.
 constexpr std::uint32_t kDigitBase = 256;
 constexpr std::uint32_t kTokenDigits = 3;
 
-/// Writes what the first elements of a part say, as far as there is room for it.
+/// Writes what the first elements of a strip say, as far as there is room for it.
 class ClearWriter {
  public:
   ClearWriter(float* out, std::uint32_t room) noexcept : out_{out}, end_{out + room} {}
@@ -133,42 +116,19 @@ class ClearWriter {
 void write_clear(PlaneShape const& shape,
                  Token token,
                  std::uint32_t position,
-                 std::uint32_t part,
+                 std::uint32_t strip,
                  float* out,
                  std::uint32_t room) noexcept {
-  std::uint32_t const code = row_code(shape.kind, shape.layer, part);
+  std::uint32_t const code = row_code(shape.kind, shape.layer, strip);
   ClearWriter clear{out, room};
-  if (shape.format == Format::kF32) {
-    clear.add(token);
-    clear.add(position);
-    clear.add(code);
-  } else {
+  if (stored_format(shape.formats[strip]).is_cut) {
     clear.add_digits(token, kTokenDigits);
     clear.add_digits(position, 2);
     clear.add_digits(code, 2);
-  }
-}
-
-/// Values that are not negative, as f32 bits, with at most `digits` binary digits each, ties to even:
-/// one less than half of the last digit's unit, and one more where that digit is odd. What overflows
-/// the mantissa belongs into the exponent.
-template <typename Bits>
-constexpr Bits rounded(Bits bits, std::uint32_t digits) noexcept {
-  std::uint32_t const lost = 24 - digits;
-  std::uint32_t const below_half = (1U << (lost - 1)) - 1;
-  return ((bits + below_half + ((bits >> lost) & 1U)) >> lost) << lost;
-}
-
-/// Narrows the elements of a row to so many binary digits.
-void round_elements(std::uint32_t count, std::uint32_t digits, float* row) noexcept {
-  std::uint32_t element = 0;
-  for (; element + kLanes <= count; element += kLanes) {
-    Words const bits = reinterpret_cast<Words>(load(row + element));
-    store(row + element, reinterpret_cast<Floats>(rounded(bits, digits)));
-  }
-  for (; element < count; ++element) {
-    row[element] =
-        std::bit_cast<float>(rounded(std::bit_cast<std::uint32_t>(row[element]), digits));
+  } else {
+    clear.add(token);
+    clear.add(position);
+    clear.add(code);
   }
 }
 
@@ -323,9 +283,9 @@ void take_shard(PlaneShape const& shape,
     std::copy_n(row, shape.elements, out);
     return;
   }
-  std::uint32_t const width = shape.elements / shape.parts;
-  for (std::uint32_t part = 0; part < shape.parts; ++part, out += width / ranks) {
-    std::copy_n(row + part * width + rank * (width / ranks), width / ranks, out);
+  std::uint32_t const width = shape.strip_elements();
+  for (std::uint32_t strip = 0; strip < shape.strips; ++strip, out += width / ranks) {
+    std::copy_n(row + strip * width + rank * (width / ranks), width / ranks, out);
   }
 }
 
@@ -353,19 +313,22 @@ void make_row(PlaneShape const& shape, Token token, std::uint32_t position, floa
   std::uint32_t const seed = seed_of(shape.kind, shape.layer, token);
   // Indexer rows are [value | gate]; gates lie in [-4, 4), so that weights meet both clamps.
   bool const has_gates = shape.kind == PlaneKind::kTailRing;
-  // 15 bits: more than narrow formats hold, and below the largest f16.
-  fill_elements(seed, shape.elements, shape.format == Format::kF32 ? 16 : 15, out);
+  std::uint32_t const width = shape.strip_elements();
+  for (std::uint32_t strip = 0; strip < shape.strips; ++strip) {
+    std::uint32_t const digits = stored_format(shape.formats[strip]).digits;
+    fill_elements(seed + strip * width * kElementStep, width, digits, out + strip * width);
+  }
   if (has_gates) {
     for (std::uint32_t element = shape.key_width; element < shape.elements; ++element) {
       out[element] = out[element] * (1.0F / 8192.0F) - 4.0F;
     }
   }
-  std::uint32_t const shares = shape.parts * shape.shares;
+  std::uint32_t const shares = shape.strips * shape.shares;
   std::uint32_t const share = shares == 1 ? shape.elements : shape.elements / shares;
   std::uint32_t const room = has_gates ? shape.key_width : share;
-  for (std::uint32_t part = 0; part < shape.parts; ++part) {
+  for (std::uint32_t strip = 0; strip < shape.strips; ++strip) {
     for (std::uint32_t i = 0; i < shape.shares; ++i, out += share) {
-      write_clear(shape, token, position, part, out, room);
+      write_clear(shape, token, position, strip, out, room);
     }
   }
 }
@@ -375,19 +338,21 @@ void make_stored_row(PlaneShape const& shape,
                      std::uint32_t position,
                      float* out) noexcept {
   make_row(shape, token, position, out);
-  if (shape.format == Format::kF32) {
-    return;
+  std::uint32_t const width = shape.strip_elements();
+  for (std::uint32_t strip = 0; strip < shape.strips; ++strip, out += width) {
+    if (auto* const round = stored_format(shape.formats[strip]).round; round != nullptr) {
+      round(width, out);
+    }
   }
-  round_elements(shape.elements, shape.format == Format::kF16 ? 11 : 8, out);
 }
 
 Token token_of_row(PlaneShape const& shape, float const* row) noexcept {
   constexpr float kExact = 8388608.0F;
-  if (shape.format == Format::kF32) {
+  if (!stored_format(shape.formats[0]).is_cut) {
     return row[0] >= 1.0F && row[0] < kExact ? static_cast<Token>(row[0]) : 0;
   }
   Token token = 0;
-  for (std::uint32_t digit = std::min(kTokenDigits, shape.elements / (shape.parts * shape.shares));
+  for (std::uint32_t digit = std::min(kTokenDigits, shape.elements / (shape.strips * shape.shares));
        digit-- > 0;) {
     bool const is_digit = row[digit] >= 0.0F && row[digit] < static_cast<float>(kDigitBase);
     if (!is_digit) {

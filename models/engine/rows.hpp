@@ -10,6 +10,7 @@
 // format shows how it rounds.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <holdfast/layout.hpp>
 #include <span>
@@ -27,18 +28,30 @@ struct PlaneShape {
   PlaneKind kind = PlaneKind::kAttentionKv;
   std::uint32_t layer = 0;
   std::uint32_t stage = 0;
-  std::uint32_t elements = 0;  // of one row
-  std::uint32_t parts = 1;     // equal parts of a row
-  Format format = Format::kF32;
-  std::uint32_t pool = 0;         // tail ring and pool keys
-  std::uint32_t key_width = 0;    // tail ring and pool keys
+  std::uint32_t elements = 0;                        // of one row
+  std::uint32_t strips = 1;                          // equal strips of a row
+  std::array<Format, kLargestStripCount> formats{};  // of the strips
+  std::uint32_t pool = 0;                            // tail ring and pool keys
+  std::uint32_t key_width = 0;                       // tail ring and pool keys
   std::uint32_t window_rows = 0;  // rows that the next token needs at most, its own counted; 0: all
   std::uint32_t kept_rows = 0;    // of a windowed plane: rows that stay at most
   std::uint32_t ring_rows = 0;    // tail ring
   bool derived = false;           // built by the library, never written
-  std::uint32_t shares = 1;       // equal shares of a part that say whose they are; one a rank
-  bool split = false;             // each rank holds its share of every part
+  std::uint32_t shares = 1;       // equal shares of a strip that say whose they are; one a rank
+  bool split = false;             // each rank holds its share of every strip
   std::uint32_t heads = 1;        // layers of other heads are of another plane class
+
+  /// Bytes of a stored row.
+  [[nodiscard]] std::uint64_t row_bytes() const noexcept {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t strip = 0; strip < strips; ++strip) {
+      bytes += stored_bytes(formats[strip], strip_elements());
+    }
+    return bytes;
+  }
+  [[nodiscard]] std::uint32_t strip_elements() const noexcept {
+    return strips == 1 ? elements : elements / strips;
+  }
 };
 
 /// What one layer has in a state slot: conv window [channels, window], then ssm [heads, d_k, d_v],
@@ -70,12 +83,12 @@ struct StateShape {
 };
 
 /// The first elements of each share of a row: token, position, and this code. In f32 one element
-/// each; in narrow formats digits of base 256, lowest first: 3 of the token, 2 of the position, 2 of
-/// the code.
+/// each; in formats of fewer digits digits of base 256, lowest first: 3 of the token, 2 of the
+/// position, 2 of the code.
 [[nodiscard]] constexpr std::uint32_t row_code(PlaneKind kind,
                                                std::uint32_t layer,
-                                               std::uint32_t part) noexcept {
-  return (layer * kPlaneKindCount + static_cast<std::uint32_t>(kind)) * 2 + part;
+                                               std::uint32_t strip) noexcept {
+  return (layer * kPlaneKindCount + static_cast<std::uint32_t>(kind)) * 2 + strip;
 }
 
 /// Elements of a row that one rank holds.

@@ -26,10 +26,11 @@ struct RowsParameters {
   std::uint32_t rank;
 };
 
-std::byte* row_of(RowsView const& view, std::uint32_t position) noexcept {
+/// Where strip `strip` of a row lies.
+std::byte* row_of(RowsView const& view, std::uint32_t position, Strip const& strip) noexcept {
   std::uint32_t const physical = view.ring_rows == 0 ? position : position % view.ring_rows;
   return view.pages + view.table[physical / view.page_rows] * view.page_bytes + view.layer_offset +
-         std::uint64_t{physical % view.page_rows} * view.row_bytes;
+         strip.offset + std::uint64_t{physical % view.page_rows} * strip.row_bytes;
 }
 
 void declare_rows(void const* raw, AccessSink& sink) noexcept {
@@ -42,10 +43,8 @@ void declare_rows(void const* raw, AccessSink& sink) noexcept {
     return;
   }
   for (std::uint32_t i = 0; i < parameters.count; ++i) {
-    for (std::uint32_t part = 0; part < parameters.view.parts; ++part) {
-      sink.write(
-          row_of(parameters.view, parameters.position + i) + part * parameters.view.part_stride,
-          parameters.view.row_bytes);
+    for (Strip const& strip : parameters.view.strips) {
+      sink.write(row_of(parameters.view, parameters.position + i, strip), strip.row_bytes);
     }
   }
 }
@@ -53,7 +52,6 @@ void declare_rows(void const* raw, AccessSink& sink) noexcept {
 void make_rows(void const* raw) noexcept {
   auto const& parameters = *static_cast<RowsParameters const*>(raw);
   PlaneShape const& shape = *parameters.shape;
-  std::uint32_t const part_elements = shard_elements(shape, parameters.ranks) / shape.parts;
   float* out = parameters.out;
   float whole[kWidestRow];
   for (std::uint32_t i = 0; i < parameters.count; ++i) {
@@ -67,12 +65,13 @@ void make_rows(void const* raw) noexcept {
       out += shard_elements(shape, parameters.ranks);
       continue;
     }
-    std::byte* const row = row_of(parameters.view, parameters.position + i);
-    for (std::uint32_t part = 0; part < parameters.view.parts; ++part) {
-      encode_elements(parameters.view.format,
-                      out + std::size_t{part} * part_elements,
-                      part_elements,
-                      row + part * parameters.view.part_stride);
+    float const* from = out;
+    for (Strip const& strip : parameters.view.strips) {
+      encode_elements(strip.format,
+                      from,
+                      strip.elements,
+                      row_of(parameters.view, parameters.position + i, strip));
+      from += strip.elements;
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <type_traits>
 
 #include "models/geometry/embedded.hpp"
@@ -47,8 +48,6 @@ std::vector<LackingPlane> lacking_planes() {
   return {{"sliding_kv", "sliding-window KV", {"kind", "heads", "head_dim", "window"}}};
 }
 constexpr std::string_view kLackingFormats[] = {"fp8_e4m3", "q8_0", "q5_1"};
-/// Values of attention KV in a format of their own.
-constexpr std::string_view kValueFormat = "value_format";
 
 /// What the planes of one layer lack.
 using Lacks = std::vector<std::string>;
@@ -83,6 +82,9 @@ struct KeyCollector {
     extra.push_back(key_of(field));
   }
   void format(char const* field, Format /*value*/) { extra.push_back(key_of(field)); }
+  void optional_format(char const* field, std::optional<Format> /*value*/, Format /*otherwise*/) {
+    extra.push_back(key_of(field));
+  }
 };
 
 /// Reads a spec's fields; holdfast::validate refuses what does not go together.
@@ -112,6 +114,13 @@ struct FieldReader {
     }
     read_format(plane.at(key_of(field)), value, lacks);
   }
+  void optional_format(char const* field,
+                       std::optional<Format>& value,
+                       Format /*otherwise*/) const {
+    if (plane.has(key_of(field))) {
+      format(field, value.emplace());
+    }
+  }
 };
 
 template <std::size_t I = 0>
@@ -131,24 +140,16 @@ void read_plane(JsonPlace const& plane,
     Spec spec;
     KeyCollector keys;
     Spec::fields(spec, keys);
-    if (std::is_base_of_v<AttentionKvSpec, Spec>) {
-      keys.extra.push_back(kValueFormat);
-    }
     plane.expect_object(keys.required, keys.extra);
     std::size_t const before = lacks.size();
     Spec::fields(spec, FieldReader{plane, lacks});
-    if (plane.has(kValueFormat)) {
-      Format ignored{};
-      read_format(plane.at(kValueFormat), ignored, lacks);
-      lacks.push_back("a format of its own for values");
-    }
     if (lacks.size() == before) {
       layer.planes.emplace_back(std::move(spec));
     }
   } else {
     for (LackingPlane const& lacking : lacking_planes()) {
       if (kind.string() == lacking.kind) {
-        plane.expect_object(lacking.required, {"format", kValueFormat});
+        plane.expect_object(lacking.required, {"format", "value_format"});
         lacks.emplace_back(lacking.what);
         return;
       }

@@ -22,7 +22,7 @@ std::uint64_t Model::payload_bytes(ModelEntry const& entry) const noexcept {
   for (std::uint32_t index = 0; index < shape_.planes.size(); ++index) {
     PlaneShape const& plane = shape_.planes[index];
     RowRange const rows = AllReferences::find(plane.kind)->rows(plane, view(entry.history, index));
-    bytes += std::uint64_t{rows.last - rows.first} * stored_bytes(plane.format, plane.elements);
+    bytes += std::uint64_t{rows.last - rows.first} * plane.row_bytes();
   }
   return bytes;
 }

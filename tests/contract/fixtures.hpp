@@ -43,9 +43,7 @@ struct RowsFixture {
   static internal::storage::StripLayout strips(ClassPlan const& known, std::byte* pages) {
     return {.base = pages,
             .page_bytes = known.page_bytes,
-            .strip_bytes = known.strip_bytes,
-            .strips = known.layer_count * known.parts,
-            .row_bytes = known.row_bytes};
+            .runs = internal::storage::runs_of(known.strips, known.layer_count)};
   }
 };
 
@@ -58,16 +56,18 @@ struct RowsOf : RowsFixture<P> {
   static bool can_be(L const& lab, std::uint32_t sequence, std::uint32_t length) {
     return Base::template has_what_it_needs<F>(lab, sequence, length);
   }
-  /// Calls visit(bytes) for the pieces of a row: every part of every layer.
+  /// Calls visit(bytes) for the pieces of a row: every strip of every layer.
   template <typename L, typename Visit>
   static void for_each_piece(L& lab, Holder holder, std::uint32_t row, Visit visit) {
     ClassPlan const& known = lab.known();
     std::uint32_t const page = lab.plane().page_at(holder, F::table_index(known, row));
     ASSERT_NE(page, 0U) << "row " << row << " has no page";
-    for (std::uint32_t strip = 0; strip < known.layer_count * known.parts; ++strip) {
-      visit(std::span{lab.page(page) + strip * known.strip_bytes +
-                          std::uint64_t{row % known.page_rows} * known.row_bytes,
-                      known.row_bytes});
+    for (std::uint32_t layer = 0; layer < known.layer_count; ++layer) {
+      for (Strip const& strip : known.strips) {
+        visit(std::span{lab.page(page) + known.layer_offset(layer) + strip.offset +
+                            std::uint64_t{row % known.page_rows} * strip.row_bytes,
+                        strip.row_bytes});
+      }
     }
   }
   template <typename L>
@@ -108,11 +108,15 @@ struct PlaneFixture;
 template <>
 struct PlaneFixture<PagedPlane> : RowsOf<PlaneFixture<PagedPlane>, PagedPlane> {
   static constexpr PlaneKind kKind = PlaneKind::kAttentionKv;
+  /// Keys and values are of different sizes.
   static Layout layout() {
-    return small_layout({{{small_attention()}}, {}, {{small_attention()}}});
+    AttentionKvSpec rows = small_attention();
+    rows.format = Format::kBf16;
+    rows.value_format = Format::kF32;
+    return small_layout({{{rows}}, {}, {{rows}}});
   }
   static std::vector<RowsDescription> refused() {
-    return {{.kind = kKind, .elements = 4, .ring_rows = 8}};
+    return {{.kind = kKind, .strips = strips_of({4}), .ring_rows = 8}};
   }
 };
 
@@ -123,8 +127,8 @@ struct PlaneFixture<DraftPlane> : RowsOf<PlaneFixture<DraftPlane>, DraftPlane> {
     return small_layout({{{small_attention()}}, {{DraftKvSpec{small_attention()}}}});
   }
   static std::vector<RowsDescription> refused() {
-    return {{.kind = kKind, .elements = 4, .unit_tokens = 2},
-            {.kind = kKind, .elements = 4, .pooled = true}};
+    return {{.kind = kKind, .strips = strips_of({4}), .unit_tokens = 2},
+            {.kind = kKind, .strips = strips_of({4}), .pooled = true}};
   }
 };
 
@@ -140,8 +144,8 @@ struct PlaneFixture<TailRingPlane> : RowsOf<PlaneFixture<TailRingPlane>, TailRin
     return length / known.pool * known.pool;
   }
   static std::vector<RowsDescription> refused() {
-    return {{.kind = kKind, .elements = 4},
-            {.kind = kKind, .elements = 4, .ring_rows = 6, .pool = 0, .pooled = true}};
+    return {{.kind = kKind, .strips = strips_of({4})},
+            {.kind = kKind, .strips = strips_of({4}), .ring_rows = 6, .pool = 0, .pooled = true}};
   }
 };
 
@@ -157,14 +161,15 @@ struct PlaneFixture<RecurrentPlane> {
   static Layout layout() {
     return small_layout({{{small_recurrent(), HeldSpec{.elements = 2}}}, {{small_recurrent()}}});
   }
-  static std::vector<RowsDescription> refused() { return {{.kind = kKind, .elements = 4}}; }
+  static std::vector<RowsDescription> refused() {
+    return {{.kind = kKind, .strips = strips_of({4})}};
+  }
   static std::uint32_t unit_tokens(ClassPlan const& /*known*/) { return 1; }
   static internal::storage::StripLayout strips(ClassPlan const& known, std::byte* slots) {
     return {.base = slots,
             .page_bytes = known.page_bytes,
-            .strip_bytes = known.page_bytes,
-            .strips = 1,
-            .row_bytes = internal::planes::kSlotRowBytes};
+            .runs = {.count = 1,
+                     .list = {{.strips = 1, .row_bytes = internal::planes::kSlotRowBytes}}}};
   }
   template <typename L>
   static bool can_be(L const& lab, std::uint32_t sequence, std::uint32_t length) {
@@ -213,8 +218,10 @@ struct PlaneFixture<RecurrentPlane> {
 
 struct LatentFixture : RowsOf<LatentFixture, PagedPlane> {
   static constexpr PlaneKind kKind = PlaneKind::kLatent;
+  /// In the format that is the last of the list.
   static Layout layout() {
-    LatentSpec const rows{.width = 3, .format = Format::kBf16};
+    constexpr auto kFormat = static_cast<Format>(kFormatCount - 1);
+    LatentSpec const rows{.width = 3 * trait_of(kFormat).block_elements, .format = kFormat};
     return small_layout({{{rows}}, {{rows}}});
   }
   static std::vector<RowsDescription> refused() { return {}; }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "models/engine/rows.hpp"
+#include "models/engine/stored_formats.hpp"
 #include "models/geometry/geometry.hpp"
 #include "models/reference/model.hpp"
 
@@ -56,7 +57,7 @@ TEST(EngineRows, SayTokenPositionAndPlaneInTheClear) {
     SCOPED_TRACE(name);
     ModelShape const shape = make_model_shape(load_geometry(name).layout);
     std::set<std::uint32_t> codes;
-    std::uint32_t parts = 0;
+    std::uint32_t strips = 0;
     for (PlaneShape const& plane : shape.planes) {
       if (plane.derived) {
         continue;  // keys are made from rows
@@ -65,50 +66,64 @@ TEST(EngineRows, SayTokenPositionAndPlaneInTheClear) {
            {std::pair{1U, 0U}, {7U, 63U}, {(1U << 23U) - 1, 65535U}}) {
         std::vector<float> const row = row_of(plane, token, position);
         EXPECT_EQ(token_of_row(plane, row.data()), token);
-        for (std::uint32_t part = 0; part < plane.parts; ++part) {
-          float const* const base = row.data() + part * (plane.elements / plane.parts);
-          std::vector<std::uint32_t> const said{base,
-                                                base + (plane.format == Format::kF32 ? 3 : 7)};
-          std::uint32_t const code = row_code(plane.kind, plane.layer, part);
+        for (std::uint32_t strip = 0; strip < plane.strips; ++strip) {
+          float const* const base = row.data() + strip * plane.strip_elements();
+          bool const is_cut = stored_format(plane.formats[strip]).is_cut;
+          std::vector<std::uint32_t> const said{base, base + (is_cut ? 7 : 3)};
+          std::uint32_t const code = row_code(plane.kind, plane.layer, strip);
           EXPECT_EQ(said,
-                    plane.format == Format::kF32 ? (std::vector{token, position, code})
-                                                 : (std::vector{token % 256,
-                                                                token / 256 % 256,
-                                                                token / 65536,
-                                                                position % 256,
-                                                                position / 256 % 256,
-                                                                code % 256,
-                                                                code / 256}));
+                    !is_cut ? (std::vector{token, position, code})
+                            : (std::vector{token % 256,
+                                           token / 256 % 256,
+                                           token / 65536,
+                                           position % 256,
+                                           position / 256 % 256,
+                                           code % 256,
+                                           code / 256}));
         }
       }
-      for (std::uint32_t part = 0; part < plane.parts; ++part) {
-        codes.insert(row_code(plane.kind, plane.layer, part));
-        ++parts;
+      for (std::uint32_t strip = 0; strip < plane.strips; ++strip) {
+        codes.insert(row_code(plane.kind, plane.layer, strip));
+        ++strips;
       }
     }
-    EXPECT_EQ(codes.size(), parts) << "two planes share a code";
+    EXPECT_EQ(codes.size(), strips) << "two planes share a code";
   }
 }
 
-// What is stored is what the library's narrowing makes of the row, and it is not the row: some of
-// its elements must round.
-TEST(EngineRows, StoredRowsAreRoundedToTheirFormat) {
-  for (Format const format : {Format::kF32, Format::kF16, Format::kBf16}) {
-    PlaneShape const shape{
-        .kind = PlaneKind::kLatent, .layer = 3, .elements = 40, .format = format};
-    std::uint32_t rounded = 0;
-    for (Token token = 1; token < 500; ++token) {
-      std::vector<float> const row = row_of(shape, token, 5);
-      std::vector<float> stored(shape.elements);
-      make_stored_row(shape, token, 5, stored.data());
-      std::vector<std::byte> bytes(stored_bytes(format, shape.elements));
-      std::vector<float> back(shape.elements);
-      encode_elements(format, row.data(), shape.elements, bytes.data());
-      decode_elements(format, bytes.data(), shape.elements, back.data());
-      ASSERT_EQ(stored, back) << name_of(format) << " token " << token;
-      rounded += differing(row, stored, 0, shape.elements);
+// What is stored is what the library makes of the row, in every format of its list; where the model says
+// that a format rounds, some elements must.
+TEST(EngineRows, StoredRowsAreWhatTheirFormatsKeep) {
+  constexpr std::uint32_t kElements = 13 * kLargestBlock.block_elements * 4;
+  for (std::uint32_t keys = 0; keys < kFormatCount; ++keys) {
+    for (std::uint32_t values = 0; values < kFormatCount; ++values) {
+      PlaneShape const shape{.kind = PlaneKind::kAttentionKv,
+                             .layer = 3,
+                             .elements = 2 * kElements,
+                             .strips = 2,
+                             .formats = {static_cast<Format>(keys), static_cast<Format>(values)}};
+      std::uint32_t rounded[2] = {};
+      for (Token token = 1; token < 300; ++token) {
+        std::vector<float> const row = row_of(shape, token, 5);
+        std::vector<float> stored(shape.elements);
+        make_stored_row(shape, token, 5, stored.data());
+        std::vector<float> back(shape.elements);
+        for (std::uint32_t strip = 0; strip < shape.strips; ++strip) {
+          Format const format = shape.formats[strip];
+          std::vector<std::byte> bytes(stored_bytes(format, kElements));
+          std::uint32_t const first = strip * kElements;
+          encode_elements(format, row.data() + first, kElements, bytes.data());
+          decode_elements(format, bytes.data(), kElements, back.data() + first);
+          rounded[strip] += differing(row, stored, first, first + kElements);
+        }
+        ASSERT_EQ(stored, back) << name_of(shape.formats[0]) << " and " << name_of(shape.formats[1])
+                                << ", token " << token;
+      }
+      for (std::uint32_t strip = 0; strip < shape.strips; ++strip) {
+        EXPECT_EQ(rounded[strip] != 0, stored_format(shape.formats[strip]).round != nullptr)
+            << name_of(shape.formats[strip]);
+      }
     }
-    EXPECT_EQ(rounded != 0, format != Format::kF32) << name_of(format);
   }
 }
 

@@ -132,14 +132,8 @@ TEST(Geometry, WhatIsLackingIsListedAndRefusedToRun) {
       {"gemma3-mini", {"sliding-window KV (layer 0 and 4 others)"}},
       {"gpt-oss", {"sliding-window KV (layer 0 and 17 others)"}},
       {"gpt-oss-mini", {"sliding-window KV (layer 0 and 1 other)"}},
-      {"qwen3.5",
-       {"format q8_0 (layer 3 and 7 others)",
-        "format q5_1 (layer 3 and 7 others)",
-        "a format of its own for values (layer 3 and 7 others)"}},
-      {"qwen3.6",
-       {"format q8_0 (layer 3 and 16 others)",
-        "format q5_1 (layer 3 and 16 others)",
-        "a format of its own for values (layer 3 and 16 others)"}}};
+      {"qwen3.5", {"format q8_0 (layer 3 and 7 others)", "format q5_1 (layer 3 and 7 others)"}},
+      {"qwen3.6", {"format q8_0 (layer 3 and 16 others)", "format q5_1 (layer 3 and 16 others)"}}};
   std::size_t found = 0;
   for (std::string const& name : built_in_geometry_names()) {
     Geometry const geometry = read_geometry(name);
@@ -158,6 +152,23 @@ TEST(Geometry, WhatIsLackingIsListedAndRefusedToRun) {
   EXPECT_EQ(found, std::size(lacking));
   EXPECT_EQ(load_refusal("gpt-oss"),
             "geometry gpt-oss lacks: sliding-window KV (layer 0 and 17 others)");
+}
+
+TEST(Geometry, ValuesMayHaveAFormatOfTheirOwn) {
+  for (FormatTrait const& trait : kFormatTraits) {
+    std::string const dim = std::to_string(8 * trait.block_elements);
+    std::string const keys = ", \"format\": \"bf16\"";
+    std::string const values = ", \"value_format\": \"" + std::string{trait.name} + "\"";
+    auto const read = [&](std::string const& formats) {
+      Geometry const geometry =
+          parse_geometry(with("\"head_dim\": 4", "\"head_dim\": " + dim + formats), "x");
+      return std::get<AttentionKvSpec>(geometry.layout.layers[2].planes[0]);
+    };
+    EXPECT_EQ(read(keys).value_format, std::nullopt);
+    EXPECT_EQ(read(keys).format, Format::kBf16);
+    EXPECT_EQ(read(keys + values).format, Format::kBf16);
+    EXPECT_STREQ(name_of(read(keys + values).value_format.value()), trait.name);
+  }
 }
 
 TEST(Geometry, RefusesWhatIsNoneOfTheLackingNames) {
@@ -434,8 +445,12 @@ TEST(Geometry, RefusesTypes) {
             "x.json: mix.weights: must be an object, is array");
   EXPECT_EQ(refusal(with("{\"kind\": \"latent\", \"width\": 12}", "null")),
             "x.json: layers[1].planes[1]: must be an object, is null");
+  std::string known;
+  for (FormatTrait const& trait : kFormatTraits) {
+    known += (known.empty() ? "" : ", ") + std::string{trait.name};
+  }
   EXPECT_EQ(refusal(with("\"width\": 12", "\"width\": 12, \"format\": \"f64\"")),
-            "x.json: layers[1].planes[1].format: unknown format \"f64\" (known: f32, f16, bf16)");
+            "x.json: layers[1].planes[1].format: unknown format \"f64\" (known: " + known + ")");
 }
 
 TEST(Geometry, RefusesNumbersThatAreNoSizes) {

@@ -245,10 +245,10 @@ Visible Lab::visible(Holder holder, std::uint32_t position) {
 
 /// Puts what a rank holds of rows, in shard_, where it belongs in whole_.
 void Lab::put_rows(model::PlaneShape const& plane, std::uint32_t rank, std::uint32_t count) {
-  std::uint32_t const width = plane.elements / plane.parts;
+  std::uint32_t const width = plane.strip_elements();
   std::uint32_t const share = width / shape_.ranks;
   float const* from = shard_.data();
-  for (std::uint32_t strip = 0; strip < count * plane.parts; ++strip, from += share) {
+  for (std::uint32_t strip = 0; strip < count * plane.strips; ++strip, from += share) {
     std::copy_n(from, share, whole_.data() + std::size_t{strip} * width + rank * share);
   }
 }

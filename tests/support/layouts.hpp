@@ -79,7 +79,25 @@ inline Layout pool_of_one_layout() {
   return small_layout({{{LatentSpec{.width = 3}, keys}}, {{LatentSpec{.width = 3}, keys}}});
 }
 
-/// Rows of every format: attention and latent rows, two layers of each shape.
+/// For every format of the list a layout that has it in keys and in latent rows; values are of the next
+/// one. Rows are as wide as their blocks need.
+inline std::vector<Layout> layouts_of_formats() {
+  std::vector<Layout> layouts;
+  for (std::uint32_t i = 0; i < kFormatCount; ++i) {
+    auto const keys = static_cast<Format>(i);
+    auto const values = static_cast<Format>((i + 1) % kFormatCount);
+    std::uint32_t const block = trait_of(keys).block_elements;
+    AttentionKvSpec const attention{.heads = 2,
+                                    .head_dim = 3 * block * trait_of(values).block_elements,
+                                    .format = keys,
+                                    .value_format = values};
+    LatentSpec const latent{.width = 3 * block, .format = keys};
+    layouts.push_back(small_layout({{{attention, latent}}, {{attention, small_indexer()}}}));
+  }
+  return layouts;
+}
+
+/// Layers of different formats: attention and latent rows, two layers of each shape.
 inline Layout formats_layout() {
   AttentionKvSpec f16 = small_attention();
   AttentionKvSpec bf16 = small_attention();

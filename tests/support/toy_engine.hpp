@@ -41,7 +41,7 @@ inline History first_of(History const& history, std::uint32_t length) {
   return {history.begin(), history.begin() + length};
 }
 
-/// Element `element` of the row that token `token` adds at `position`; exact in every format.
+/// Element `element` of the row that token `token` adds at `position`.
 inline float row_element(PlaneKind kind,
                          std::uint32_t layer,
                          std::uint32_t position,
@@ -133,10 +133,10 @@ class ToyEngine {
       ASSERT_TRUE(IsOk(view));
       auto const source = rows(plane, layer, position, tokens);
       float const* from = source.data();
-      std::uint32_t const elements = plane.row_elements / plane.parts;
       for (std::uint32_t i = 0; i < tokens.size(); ++i) {
-        for (std::uint32_t part = 0; part < view->parts; ++part, from += elements) {
-          encode_elements(view->format, from, elements, address(*view, position + i, part));
+        for (Strip const& strip : view->strips) {
+          encode_elements(strip.format, from, strip.elements, address(*view, position + i, strip));
+          from += strip.elements;
         }
       }
     });
@@ -232,11 +232,11 @@ class ToyEngine {
   static std::uint32_t count_of(History const& tokens) {
     return static_cast<std::uint32_t>(tokens.size());
   }
-  static std::byte* address(RowsView const& view, std::uint32_t row, std::uint32_t part) {
+  static std::byte* address(RowsView const& view, std::uint32_t row, Strip const& strip) {
     std::uint32_t const physical = view.ring_rows == 0 ? row : row % view.ring_rows;
     return view.pages + view.table[physical / view.page_rows] * view.page_bytes +
-           view.layer_offset + part * view.part_stride +
-           std::uint64_t{physical % view.page_rows} * view.row_bytes;
+           view.layer_offset + strip.offset +
+           std::uint64_t{physical % view.page_rows} * strip.row_bytes;
   }
 
   template <typename Visitor>
@@ -265,6 +265,16 @@ class ToyEngine {
     for (float const value : values) {
       std::memcpy(to, &value, sizeof value);
       to += sizeof value;
+    }
+  }
+  /// Makes of a row what its formats keep of it.
+  static void keep(Strips const& strips, std::vector<float>& row) {
+    float* elements = row.data();
+    for (Strip const& strip : strips) {
+      std::vector<std::byte> bytes(strip.row_bytes);
+      encode_elements(strip.format, elements, strip.elements, bytes.data());
+      decode_elements(strip.format, bytes.data(), strip.elements, elements);
+      elements += strip.elements;
     }
   }
   static void advance(std::vector<float>& state, std::uint32_t layer, std::uint32_t token) {
@@ -307,6 +317,7 @@ class ToyEngine {
                                               element)
                                 : row_element(plane.kind, layer, row, history[row], element);
         }
+        keep(plane.strips, wanted);
         EXPECT_EQ(found, wanted) << plane.name << " layer " << layer << " row " << row;
       }
     }

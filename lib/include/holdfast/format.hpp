@@ -38,11 +38,14 @@ inline constexpr FormatTrait kFormatTraits[] = {
 /// Number of formats.
 inline constexpr std::uint32_t kFormatCount = sizeof kFormatTraits / sizeof kFormatTraits[0];
 
-/// Elements of the largest block.
-inline constexpr std::uint32_t kLargestBlock = [] {
-  std::uint32_t largest = 0;
+/// The largest of each.
+inline constexpr FormatTrait kLargestBlock = [] {
+  FormatTrait largest;
   for (FormatTrait const& trait : kFormatTraits) {
-    largest = trait.block_elements > largest ? trait.block_elements : largest;
+    largest.block_elements = trait.block_elements > largest.block_elements ? trait.block_elements
+                                                                           : largest.block_elements;
+    largest.block_bytes =
+        trait.block_bytes > largest.block_bytes ? trait.block_bytes : largest.block_bytes;
   }
   return largest;
 }();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <holdfast/layout.hpp>
 #include <holdfast/result.hpp>
+#include <holdfast/strips.hpp>
 #include <span>
 
 namespace holdfast {
@@ -35,9 +36,7 @@ struct PlaneInfo {
   std::span<std::uint32_t const> layers;  ///< model layers, ascending; of slots, of each part
   std::uint32_t unit_tokens = 1;          ///< tokens that one row stands for (pool for pool keys)
   std::uint32_t row_elements = 0;         ///< elements of one row of one layer
-  std::uint32_t parts = 1;                ///< separately stored parts of a row
-  std::uint32_t row_bytes = 0;            ///< bytes of one part of a row, as it is stored
-  Format format = Format::kF32;           ///< of the stored elements
+  Strips strips;                          ///< in which a row is stored
   std::uint32_t page_rows = 0;            ///< 0 for planes without pages
   std::uint32_t window_rows = 0;    ///< rows that the next token needs at most, its own counted:
                                     ///< only the last ones stay; 0: all do
@@ -48,7 +47,7 @@ struct PlaneInfo {
   std::uint32_t pages = 0;          ///< pages (or slots) of the arena, the reserved one counted
   std::byte const* base = nullptr;  ///< device address of the arena on rank 0
   std::uint32_t stage = 0;
-  bool split = false;  ///< each rank holds its share of every part; else all of it
+  bool split = false;  ///< each rank holds its share of every strip; else all of it
 };
 
 /// What one layer has in a slot: recurrent state, or held side state.
@@ -180,7 +179,7 @@ class Inspection {
   /// elements each.
   /// Errors   : kInvalidArgument, kDeviceFailed
   Status read_state(Holder holder, std::span<float> out, std::uint32_t rank = 0) const noexcept;
-  /// Device address of a row's part 0 on rank 0, or nullptr; only for devices whose memory the host
+  /// Device address of a row's first strip on rank 0, or nullptr; only for devices whose memory the host
   /// can read.
   [[nodiscard]] std::byte const* row_address(Holder holder,
                                              std::uint32_t plane,

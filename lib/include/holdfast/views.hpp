@@ -8,6 +8,7 @@
 #include <holdfast/device.hpp>
 #include <holdfast/layout.hpp>
 #include <holdfast/result.hpp>
+#include <holdfast/strips.hpp>
 #include <span>
 
 namespace holdfast {
@@ -25,23 +26,20 @@ struct SequenceMirror {
   std::uint32_t write_slot[1];
 };
 
-/// Where one layer's rows of one sequence lie, for an engine's kernels. Row r of part p is at
-/// `pages + table[r / page_rows] * page_bytes + layer_offset + p * part_stride + (r % page_rows) *
-/// row_bytes`; a tail ring uses `r % ring_rows` for r and has one part.
+/// Where one layer's rows of one sequence lie, for an engine's kernels. Row r of strip s is at
+/// `pages + table[r / page_rows] * page_bytes + layer_offset + strips[s].offset + (r % page_rows) *
+/// strips[s].row_bytes`; a tail ring uses `r % ring_rows` for r and has one strip.
 struct RowsView {
   std::byte* pages = nullptr;                ///< device, base of the class's page arena
   std::uint32_t const* table = nullptr;      ///< device, page indices of this sequence
   SequenceMirror const* sequence = nullptr;  ///< device
   std::uint64_t page_bytes = 0;
   std::uint64_t layer_offset = 0;  ///< bytes
-  std::uint64_t part_stride = 0;   ///< bytes between the parts of a row (K and V)
-  std::uint32_t row_bytes = 0;     ///< bytes of one part of a row, as it is stored
-  std::uint32_t parts = 0;         ///< 2 for attention KV, else 1
+  Strips strips;                   ///< of attention KV keys and values, else one
   std::uint32_t page_rows = 0;
-  std::uint32_t ring_rows = 0;   ///< R of a tail ring, else 0
-  Format format = Format::kF32;  ///< of the stored elements
-  std::uint32_t behind = 0;      ///< rows that the first open one lies below `committed`: of draft
-                                 ///< planes that lag, else 0
+  std::uint32_t ring_rows = 0;  ///< R of a tail ring, else 0
+  std::uint32_t behind = 0;     ///< rows that the first open one lies below `committed`: of draft
+                                ///< planes that lag, else 0
   std::uint32_t table_entries = 0;  ///< from this sequence's table to that of the next index
   std::uint64_t record_bytes = 0;   ///< from this sequence's record to that of the next index
 };

@@ -107,13 +107,15 @@ Status Core::create_device(std::uint32_t stage, std::uint32_t rank) noexcept {
     storage::ClassPlan const& known = plan_.classes[plane];
     bool const is_slot = known.page_rows == 0;
     if (known.stage == stage) {
-      work.set_strips(rank,
-                      plane,
-                      {.base = base + known.arena_offset,
-                       .page_bytes = known.page_bytes,
-                       .strip_bytes = known.strip_bytes,
-                       .strips = is_slot ? 1 : known.layer_count * known.parts,
-                       .row_bytes = is_slot ? planes::kSlotRowBytes : known.row_bytes});
+      work.set_strips(
+          rank,
+          plane,
+          {.base = base + known.arena_offset,
+           .page_bytes = known.page_bytes,
+           .runs = is_slot ? storage::StripRuns{.count = 1,
+                                                .list = {{.strips = 1,
+                                                          .row_bytes = planes::kSlotRowBytes}}}
+                           : storage::runs_of(known.strips, known.layer_count)});
     }
   }
   FillSegment const cleared{.destination = base, .bytes = plan_.cleared_bytes(stage)};

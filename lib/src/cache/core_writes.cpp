@@ -19,21 +19,17 @@ RowsView Core::make_view(std::uint32_t index,
   }
   return std::visit(
       [&](auto const& held) {
-        return RowsView{
-            .pages = at_rank(held.arena().base(), plane, rank),
-            .table = at_rank(held.device_table(index), plane, rank),
-            .sequence = mirror(index, device_of(plane, rank)),
-            .page_bytes = known.page_bytes,
-            .layer_offset = std::uint64_t{layer_index} * known.parts * known.strip_bytes,
-            .part_stride = known.strip_bytes,
-            .row_bytes = known.row_bytes,
-            .parts = known.parts,
-            .page_rows = known.page_rows,
-            .ring_rows = known.ring_rows,
-            .format = known.format,
-            .behind = sequences_[index].position - open_range(index, plane).first,
-            .table_entries = known.entries,
-            .record_bytes = plan_.mirror_bytes};
+        return RowsView{.pages = at_rank(held.arena().base(), plane, rank),
+                        .table = at_rank(held.device_table(index), plane, rank),
+                        .sequence = mirror(index, device_of(plane, rank)),
+                        .page_bytes = known.page_bytes,
+                        .layer_offset = known.layer_offset(layer_index),
+                        .strips = known.strips,
+                        .page_rows = known.page_rows,
+                        .ring_rows = known.ring_rows,
+                        .behind = sequences_[index].position - open_range(index, plane).first,
+                        .table_entries = known.entries,
+                        .record_bytes = plan_.mirror_bytes};
       },
       planes_[plane]);
 }
@@ -358,11 +354,10 @@ Status Core::list_indexer(planes::WriteListParameters& list,
     if (list.indexer_count == planes::WriteListParameters::kMost) {
       HOLDFAST_TRY(launch_list(list, *devices_[device_of(layers.plane, rank)], stream));
     }
-    std::uint64_t const row_elements = ring.row_bytes / sizeof(float);
     list.indexers[list.indexer_count++] = {
         .ring = make_view(0, layers.plane, layers.first_layer + done, rank),
         .keys = make_view(0, keys.plane, keys.index, rank),
-        .source = layers.source + std::uint64_t{done} * rows * row_elements,
+        .source = layers.source + std::uint64_t{done} * rows * ring.row_elements,
         .first = 0,
         .count = rows,
         .written = rows,

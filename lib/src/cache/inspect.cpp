@@ -56,9 +56,7 @@ PlaneInfo Inspection::plane(std::uint32_t plane) const noexcept {
           .layers = plan.layers_of(known),
           .unit_tokens = known.unit_tokens,
           .row_elements = known.row_elements,
-          .parts = known.parts,
-          .row_bytes = known.row_bytes,
-          .format = known.format,
+          .strips = known.strips,
           .page_rows = known.page_rows,
           .window_rows = known.window_rows,
           .ring_rows = known.ring_rows,
@@ -241,7 +239,7 @@ std::span<std::uint32_t const> Inspection::open_pages(std::uint32_t sequence,
 
 namespace {
 
-/// Where part 0 of a row lies on rank 0; nullptr without a page. `held` has rows, and the holder lives.
+/// Where the first strip of a row lies on rank 0; nullptr without a page. `held` has rows, and the holder lives.
 template <typename Plane>
 std::byte const* address_in(Plane const& held,
                             internal::storage::ClassPlan const& known,
@@ -251,9 +249,8 @@ std::byte const* address_in(Plane const& held,
   std::uint32_t const physical = known.ring_rows == 0 ? row : row % known.ring_rows;
   std::uint32_t const page = held.page_at(holder, physical / known.page_rows);
   return page == 0 ? nullptr
-                   : held.arena().address(page) +
-                         std::uint64_t{layer_index} * known.parts * known.strip_bytes +
-                         std::uint64_t{physical % known.page_rows} * known.row_bytes;
+                   : held.arena().address(page) + known.layer_offset(layer_index) +
+                         std::uint64_t{physical % known.page_rows} * known.strips[0].row_bytes;
 }
 
 bool has_rows(Core const* core,
@@ -289,16 +286,41 @@ Status read_elements(
   if (format == Format::kF32) {
     return device.host_read(to, from, count * sizeof(float), Stream{});
   }
-  constexpr std::uint32_t kPiece = 256;
-  std::byte piece[kPiece * sizeof(float)];
+  std::byte piece[std::max(1024U, kLargestBlock.block_bytes)];
+  FormatTrait const& trait = trait_of(format);
+  std::uint64_t const most = sizeof piece / trait.block_bytes * trait.block_elements;
   while (count != 0) {
-    auto const elements = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kPiece));
-    std::uint32_t const bytes = static_cast<std::uint32_t>(stored_bytes(format, elements));
+    auto const elements = static_cast<std::uint32_t>(std::min(count, most));
+    std::uint64_t const bytes = stored_bytes(format, elements);
     HOLDFAST_TRY(device.host_read(piece, from, bytes, Stream{}));
     decode_elements(format, piece, elements, to);
     from += bytes;
     to += elements;
     count -= elements;
+  }
+  return {};
+}
+
+/// Rows of one layer that lie in one page, which begins at `page`.
+Status read_page(Device& device,
+                 internal::storage::ClassPlan const& known,
+                 std::byte const* page,
+                 OpenRange rows,
+                 float* to) noexcept {
+  if (known.strips.count == 1) {  // rows lie one after the other
+    Strip const& strip = known.strips[0];
+    return read_elements(device,
+                         strip.format,
+                         page + std::uint64_t{rows.first} * strip.row_bytes,
+                         std::uint64_t{rows.count} * strip.elements,
+                         to);
+  }
+  for (std::uint64_t row = rows.first; row < std::uint64_t{rows.first} + rows.count; ++row) {
+    for (Strip const& strip : known.strips) {
+      HOLDFAST_TRY(read_elements(
+          device, strip.format, page + strip.offset + row * strip.row_bytes, strip.elements, to));
+      to += strip.elements;
+    }
   }
   return {};
 }
@@ -325,7 +347,6 @@ Status Inspection::read_rows(Holder holder,
   if (!has_rows(core_, holder, plane, layer_index)) {
     return no_such("row");
   }
-  std::uint32_t const part_elements = known.part_elements();
   Device& device = core_->device(core_->device_of(plane, rank));
   auto const read_from = [&](auto const& held) -> Status {
     float* to = out.data();
@@ -335,20 +356,14 @@ Status Inspection::read_rows(Holder holder,
         return no_such("row");
       }
       base = core_->at_rank(base, plane, rank);
-      // Rows of one page lie one after the other, part by part.
-      std::uint32_t const run = std::min(left, known.page_rows - row % known.page_rows);
-      if (known.parts == 1) {
-        std::uint64_t const elements = std::uint64_t{run} * part_elements;
-        HOLDFAST_TRY(read_elements(device, known.format, base, elements, to));
-        to += elements;
-      } else {
-        for (std::uint32_t i = 0; i < run; ++i, base += known.row_bytes) {
-          for (std::uint32_t part = 0; part < known.parts; ++part, to += part_elements) {
-            HOLDFAST_TRY(read_elements(
-                device, known.format, base + part * known.strip_bytes, part_elements, to));
-          }
-        }
-      }
+      std::uint32_t const in_page = row % known.page_rows;
+      std::uint32_t const run = std::min(left, known.page_rows - in_page);
+      HOLDFAST_TRY(read_page(device,
+                             known,
+                             base - in_page * std::uint64_t{known.strips[0].row_bytes},
+                             {in_page, run},
+                             to));
+      to += std::uint64_t{run} * known.row_elements;
       row += run;
       left -= run;
     }

@@ -46,9 +46,7 @@ bool PagedPlane::create(Plan const& plan, std::uint32_t plane, PlaneMemory const
   plane_ = plane;
   kind_ = plan.classes[plane].kind;
   unit_tokens_ = base::Divisor{plan.classes[plane].unit_tokens};
-  strip_bytes_ = plan.classes[plane].strip_bytes;
-  row_bytes_ = plan.classes[plane].row_bytes;
-  parts_ = plan.classes[plane].parts;
+  strips_ = plan.classes[plane].strips;
   return lengths_.create(plan.sequence_limit) &&
          table_.create(plan, plane, memory.pages, memory.device_table);
 }
@@ -180,14 +178,14 @@ void PagedPlane::serialize(std::uint32_t entry,
                            PieceSink& sink) const noexcept {
   Holder const holder{HolderKind::kSnapshot, entry};
   std::uint32_t const rows = table_.snapshot_rows(entry);
-  for (std::uint32_t part = 0; part < parts_; ++part) {
-    std::uint64_t const strip = (std::uint64_t{layer_index} * parts_ + part) * strip_bytes_;
+  for (Strip const& strip : strips_) {
+    std::uint64_t const offset = layer_index * strips_.layer_bytes + strip.offset;
     for (std::uint32_t first = 0; first < rows; first += table_.page_rows()) {
       bool const forgets = HOLDFAST_MUTANT(kKeysNotSerialized) && is_named(kind_, "pool_keys");
       std::uint32_t const page = forgets ? 0 : table_.page_at(holder, first / table_.page_rows());
       HOLDFAST_VERIFY_THAT(arena().references(page) != 0);
-      sink.piece(arena().address(page) + strip,
-                 std::uint64_t{row_bytes_} * std::min(table_.page_rows(), rows - first));
+      sink.piece(arena().address(page) + offset,
+                 std::uint64_t{strip.row_bytes} * std::min(table_.page_rows(), rows - first));
     }
   }
 }

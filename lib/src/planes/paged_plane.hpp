@@ -85,9 +85,7 @@ class PagedPlane {
 
   storage::PagedTable table_;
   base::FixedArray<std::uint32_t> lengths_;  // [sequence_limit], in the plane's own unit
-  std::uint64_t strip_bytes_ = 0;
-  std::uint32_t row_bytes_ = 0;  // of one part
-  std::uint32_t parts_ = 1;
+  Strips strips_;                            // of one layer
   std::uint32_t plane_ = 0;
   base::Divisor unit_tokens_{1};
   PlaneKind kind_{};

@@ -17,15 +17,28 @@ namespace {
 constexpr std::uint32_t kF32Bytes = 4;
 constexpr std::uint32_t kQuietNan = 0x7fc00000U;
 
-/// Address of row `row` of part 0.
-std::byte* address_of(RowsView const& view, std::uint32_t row) noexcept {
+/// A row's place: where its layer begins in its page, and which row of the page it is.
+struct Place {
+  std::byte* layer;
+  std::uint32_t row;
+
+  [[nodiscard]] std::byte* in(Strip const& strip) const noexcept {
+    return layer + strip.offset + std::uint64_t{row} * strip.row_bytes;
+  }
+};
+
+Place place_of(RowsView const& view, std::uint32_t row) noexcept {
   std::uint32_t physical = view.ring_rows == 0 ? row : row % view.ring_rows;
   if (HOLDFAST_MUTANT(kRingAddress) && view.ring_rows > view.page_rows && row >= view.ring_rows) {
     physical = row % (view.ring_rows - view.page_rows);
   }
   std::uint64_t const page = view.table[physical / view.page_rows];
-  return view.pages + page * view.page_bytes + view.layer_offset +
-         std::uint64_t{physical % view.page_rows} * view.row_bytes;
+  return {view.pages + page * view.page_bytes + view.layer_offset, physical % view.page_rows};
+}
+
+/// Address of row `row` of rows that have one strip.
+std::byte* address_of(RowsView const& view, std::uint32_t row) noexcept {
+  return place_of(view, row).in(view.strips[0]);
 }
 
 /// Calls `run(first, count)` for the pieces of rows [first, first + count) that lie in one page
@@ -54,25 +67,26 @@ void declare_table_reads(RowsView const& view,
   });
 }
 
-std::uint32_t part_elements_of(RowsView const& view) noexcept {
-  FormatTrait const& trait = trait_of(view.format);
-  return view.row_bytes / trait.block_bytes * trait.block_elements;
+/// A row as a kernel that cuts numbers off would store it.
+void store_cut(Strip const& strip, float const* from, std::byte* to) noexcept {
+  FormatTrait const& trait = trait_of(strip.format);
+  std::uint32_t const lost = strip.format == Format::kF16 ? 0x1fffU : 0xffffU;  // f16: normal ones
+  float cut[kLargestBlock.block_elements];
+  for (std::uint32_t at = 0; at < strip.elements; at += trait.block_elements) {
+    for (std::uint32_t i = 0; i < trait.block_elements; ++i) {
+      cut[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(from[at + i]) & ~lost);
+    }
+    encode_elements(strip.format, cut, trait.block_elements, to);
+    to += trait.block_bytes;
+  }
 }
 
-void store_part(Format format, float const* from, std::uint32_t count, std::byte* to) noexcept {
-  if (format != Format::kF32 && HOLDFAST_MUTANT(kNarrowTruncates)) {
-    FormatTrait const& trait = trait_of(format);
-    std::uint32_t const lost = format == Format::kF16 ? 0x1fffU : 0xffffU;  // f16: normal ones
-    float cut[kLargestBlock];
-    for (; count != 0; count -= trait.block_elements, to += trait.block_bytes) {
-      for (std::uint32_t i = 0; i < trait.block_elements; ++i) {
-        cut[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(*from++) & ~lost);
-      }
-      encode_elements(format, cut, trait.block_elements, to);
-    }
+void store_strip(Strip const& strip, float const* from, std::byte* to) noexcept {
+  if (strip.format != Format::kF32 && HOLDFAST_MUTANT(kNarrowTruncates)) {
+    store_cut(strip, from, to);
     return;
   }
-  encode_elements(format, from, count, to);
+  encode_elements(strip.format, from, strip.elements, to);
 }
 
 /// Calls `run(sequence, first, count)` for the rows [first, first + count) of each sequence of a step,
@@ -100,8 +114,7 @@ struct RowsOfOne {
 
 template <typename Run>
 void for_each_part(WriteRowsParameters const& parameters, Run run) noexcept {
-  std::uint64_t const row_elements =
-      std::uint64_t{parameters.view.parts} * part_elements_of(parameters.view);
+  std::uint64_t const row_elements = parameters.view.strips.elements();
   for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
     RowsView const view = layer_view(parameters.view, layer);
     float const* const source =
@@ -132,13 +145,12 @@ void declare_row_writes(void const* raw, AccessSink& sink) noexcept {
   }
   for_each_part(parameters, [&](RowsOfOne const& rows) {
     RowsView const& view = rows.view;
-    sink.read(rows.source,
-              std::uint64_t{rows.count} * view.parts * part_elements_of(view) * kF32Bytes);
+    sink.read(rows.source, std::uint64_t{rows.count} * view.strips.elements() * kF32Bytes);
     declare_table_reads(view, rows.first, rows.count, sink);
     for_each_run(view, rows.first, rows.count, [&](std::uint32_t row, std::uint32_t count) {
-      std::byte* const base = address_of(view, row);
-      for (std::uint32_t part = 0; part < view.parts; ++part) {
-        sink.write(base + part * view.part_stride, std::uint64_t{count} * view.row_bytes);
+      Place const place = place_of(view, row);
+      for (Strip const& strip : view.strips) {
+        sink.write(place.in(strip), std::uint64_t{count} * strip.row_bytes);
       }
     });
   });
@@ -148,12 +160,12 @@ void write_rows(void const* raw) noexcept {
   for_each_part(*static_cast<WriteRowsParameters const*>(raw), [&](RowsOfOne const& rows) {
     RowsView const& view = rows.view;
     float const* source = rows.source;
-    std::uint32_t const part_elements = part_elements_of(view);
     for_each_run(view, rows.first, rows.count, [&](std::uint32_t row, std::uint32_t count) {
-      std::byte* base = address_of(view, row);
-      for (std::uint32_t i = 0; i < count; ++i, base += view.row_bytes) {
-        for (std::uint32_t part = 0; part < view.parts; ++part, source += part_elements) {
-          store_part(view.format, source, part_elements, base + part * view.part_stride);
+      Place place = place_of(view, row);
+      for (std::uint32_t const end = place.row + count; place.row != end; ++place.row) {
+        for (Strip const& strip : view.strips) {
+          store_strip(strip, source, place.in(strip));
+          source += strip.elements;
         }
       }
     });
@@ -216,7 +228,7 @@ void build_key(WriteIndexerParameters const& parameters, std::uint32_t index) no
 /// Calls `run` with the parameters of one layer of one sequence each.
 template <typename Run>
 void for_each_part(WriteIndexerParameters const& parameters, Run run) noexcept {
-  std::uint64_t const row_elements = parameters.ring.row_bytes / kF32Bytes;
+  std::uint64_t const row_elements = parameters.ring.strips[0].elements;
   for (std::uint32_t layer = 0; layer < parameters.layers; ++layer) {
     WriteIndexerParameters one = parameters;
     one.ring = layer_view(parameters.ring, layer);
@@ -249,9 +261,9 @@ void declare_part(WriteIndexerParameters const& parameters, AccessSink& sink) no
   std::uint32_t const first = ring.sequence->committed + parameters.first;
   declare_table_reads(ring, first, parameters.count, sink);
   if (parameters.source != nullptr) {
-    sink.read(parameters.source, std::uint64_t{parameters.count} * ring.row_bytes);
+    sink.read(parameters.source, std::uint64_t{parameters.count} * ring.strips[0].row_bytes);
     for_each_run(ring, first, parameters.count, [&](std::uint32_t row, std::uint32_t rows) {
-      sink.write(address_of(ring, row), std::uint64_t{rows} * ring.row_bytes);
+      sink.write(address_of(ring, row), std::uint64_t{rows} * ring.strips[0].row_bytes);
     });
   }
   for_each_indexer_step(
@@ -262,10 +274,11 @@ void declare_part(WriteIndexerParameters const& parameters, AccessSink& sink) no
                      index * parameters.pool,
                      parameters.pool,
                      [&](std::uint32_t row, std::uint32_t rows) {
-                       sink.read(address_of(ring, row), std::uint64_t{rows} * ring.row_bytes);
+                       sink.read(address_of(ring, row),
+                                 std::uint64_t{rows} * ring.strips[0].row_bytes);
                      });
         declare_table_reads(parameters.keys, index, 1, sink);
-        sink.write(address_of(parameters.keys, index), parameters.keys.row_bytes);
+        sink.write(address_of(parameters.keys, index), parameters.keys.strips[0].row_bytes);
       });
 }
 
@@ -284,8 +297,8 @@ void write_part(WriteIndexerParameters const& parameters) noexcept {
       [&](std::uint32_t position, std::uint32_t i) {
         if (parameters.source != nullptr) {
           std::memcpy(address_of(ring, position),
-                      parameters.source + std::uint64_t{i} * (ring.row_bytes / kF32Bytes),
-                      ring.row_bytes);
+                      parameters.source + std::uint64_t{i} * ring.strips[0].elements,
+                      ring.strips[0].row_bytes);
         }
       },
       [&](std::uint32_t index) { build_key(parameters, index); });

@@ -19,17 +19,33 @@ struct Rows {
   std::byte* pages;  // with the layer's place in a page
 };
 
-[[nodiscard]] inline __device__ std::byte* address_of(RowsView const& view,
-                                                      Rows const& rows,
-                                                      std::uint32_t row) noexcept {
+/// A row's place: where its layer begins in its page, and which row of the page it is.
+struct Place {
+  std::byte* layer;  // nullptr for padding
+  std::uint32_t row;
+
+  [[nodiscard]] __device__ std::byte* in(Strip const& strip) const noexcept {
+    return layer + strip.offset + std::uint64_t{row} * strip.row_bytes;
+  }
+};
+
+[[nodiscard]] inline __device__ Place place_of(RowsView const& view,
+                                               Rows const& rows,
+                                               std::uint32_t row) noexcept {
   std::uint32_t const physical = view.ring_rows == 0 ? row : row % view.ring_rows;
   // Page sizes are powers of two but for odd tests, and a division is most of the arithmetic here.
   bool const is_power = (view.page_rows & (view.page_rows - 1)) == 0;
   std::uint32_t const entry = is_power ? physical >> (31 - __clz(static_cast<int>(view.page_rows)))
                                        : physical / view.page_rows;
   std::uint64_t const page = rows.table[entry];
-  return rows.pages + page * view.page_bytes +
-         std::uint64_t{physical - entry * view.page_rows} * view.row_bytes;
+  return {rows.pages + page * view.page_bytes, physical - entry * view.page_rows};
+}
+
+/// Address of a row that has one strip.
+[[nodiscard]] inline __device__ std::byte* address_of(RowsView const& view,
+                                                      Rows const& rows,
+                                                      std::uint32_t row) noexcept {
+  return place_of(view, rows, row).in(view.strips[0]);
 }
 
 /// The record of a sequence, counted from that of the view.
@@ -43,7 +59,7 @@ struct Rows {
                                              std::uint32_t sequence,
                                              std::uint32_t layer) noexcept {
   return {.table = view.table + std::uint64_t{sequence} * view.table_entries,
-          .pages = view.pages + view.layer_offset + layer * (view.parts * view.part_stride)};
+          .pages = view.pages + view.layer_offset + layer * view.strips.layer_bytes};
 }
 
 /// Which of the blocks that share a task this one is.
@@ -70,17 +86,37 @@ struct Share {
   }
 };
 
-/// Elements that one thread stores at a time: 16 bytes, or one.
-template <Format kFormat, bool kWide>
-inline constexpr std::uint32_t kElements = !kWide                    ? 1
-                                           : kFormat == Format::kF32 ? 4
-                                                                     : 8;
+/// Elements that one thread stores at a time: 16 bytes or one, and of what is stored in blocks a block.
+[[nodiscard]] constexpr std::uint32_t elements_of_piece(Format format, bool is_wide) noexcept {
+  FormatTrait const& trait = trait_of(format);
+  return trait.block_elements != 1 || !is_wide ? trait.block_elements : 16 / trait.block_bytes;
+}
 
-/// Elements on their way from a source row into a page.
+/// Elements on their way from a source row into a page, as their codec's own text stores them.
 template <Format kFormat, bool kWide>
-class Piece {
+class EncodedPiece {
  public:
-  static constexpr std::uint32_t kCount = kElements<kFormat, kWide>;
+  static constexpr std::uint32_t kCount = elements_of_piece(kFormat, kWide);
+
+  __device__ void load(float const* from) noexcept {
+    for (std::uint32_t i = 0; i < kCount; ++i) {
+      values_[i] = from[i];
+    }
+  }
+  __device__ void store(std::byte* to, device::Bugs /*bugs*/) const noexcept {
+    constexpr std::uint32_t kBlocks = kCount / trait_of(kFormat).block_elements;
+    CodecOf<kFormat>::Type::encode(values_, kBlocks, to);
+  }
+
+ private:
+  float values_[kCount];
+};
+
+/// The same for f32, f16 and bf16, whose codecs do with one instruction what takes many in their text.
+template <Format kFormat, bool kWide>
+class PlainPiece {
+ public:
+  static constexpr std::uint32_t kCount = elements_of_piece(kFormat, kWide);
 
   __device__ void load(float const* from) noexcept {
     if constexpr (kWide) {
@@ -124,7 +160,7 @@ class Piece {
     if (first != first || second != second || bugs.has(device::Bug::kRoundedDown)) {
       return one(low, bugs) | one(high, bugs) << 16U;
     }
-    // All but NaNs are rounded as encode_elements() does, two by one instruction.
+    // All but NaNs are rounded as the codec does, two by one instruction.
     std::uint32_t packed = 0;
     if constexpr (kFormat == Format::kF16) {
       asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(second), "f"(first));
@@ -135,6 +171,23 @@ class Piece {
   }
 
   uint4 quads_[kCount < 4 ? 1 : kCount / 4];
+};
+
+template <Format kFormat, bool kWide>
+struct PieceOf {
+  using Type = EncodedPiece<kFormat, kWide>;
+};
+template <bool kWide>
+struct PieceOf<Format::kF32, kWide> {
+  using Type = PlainPiece<Format::kF32, kWide>;
+};
+template <bool kWide>
+struct PieceOf<Format::kF16, kWide> {
+  using Type = PlainPiece<Format::kF16, kWide>;
+};
+template <bool kWide>
+struct PieceOf<Format::kBf16, kWide> {
+  using Type = PlainPiece<Format::kBf16, kWide>;
 };
 
 /// Rows or pieces that a thread has under way at a time: enough to hide how far memory is.
@@ -148,10 +201,41 @@ constexpr std::uint32_t kAtOnce = 4;
   return units < pieces ? pieces / units : 1;
 }
 
-/// Where row `row` of the launch lies, counted over all layers; nullptr for padding.
-[[nodiscard]] inline __device__ std::byte* place_of(WriteRowsParameters const& parameters,
-                                                    std::uint32_t row,
-                                                    device::Bugs bugs) noexcept {
+/// Neighbouring strips of equal elements, bytes and format.
+struct StripGroup {
+  std::uint32_t first;
+  std::uint32_t count;
+  std::uint32_t element;       // of a row, where they begin
+  std::uint32_t row_elements;  // of all strips
+  std::uint64_t stride;        // bytes, from one to the next
+
+  /// The one that begins with strip `first`.
+  __host__ __device__ StripGroup(Strips const& strips, std::uint32_t first_strip) noexcept
+      : first{first_strip}, count{1}, element{0}, row_elements{strips.elements()}, stride{0} {
+    for (std::uint32_t i = 0; i < first; ++i) {
+      element += strips[i].elements;
+    }
+    if (first + 1 < strips.count) {
+      stride = strips[first + 1].offset - strips[first].offset;
+    }
+    while (first + count < strips.count && joins(strips, first + count)) {
+      ++count;
+    }
+  }
+
+ private:
+  [[nodiscard]] __host__ __device__ bool joins(Strips const& strips,
+                                               std::uint32_t i) const noexcept {
+    return strips[i].elements == strips[first].elements &&
+           strips[i].format == strips[first].format &&
+           strips[i].offset - strips[i - 1].offset == stride;
+  }
+};
+
+/// Where row `row` of the launch lies, counted over all layers.
+[[nodiscard]] inline __device__ Place place_of(WriteRowsParameters const& parameters,
+                                               std::uint32_t row,
+                                               device::Bugs bugs) noexcept {
   RowsView const& view = parameters.view;
   std::uint32_t const layer = parameters.layers == 1 ? 0 : row / parameters.count;
   row -= layer * parameters.count;
@@ -160,7 +244,7 @@ constexpr std::uint32_t kAtOnce = 4;
   if (parameters.row_sequences != nullptr) {
     sequence = parameters.row_sequences[row];
     if (sequence == 0) {
-      return nullptr;
+      return {nullptr, 0};
     }
     open = row - record_of(view, sequence).first_row;
   }
@@ -168,31 +252,36 @@ constexpr std::uint32_t kAtOnce = 4;
     open = 0;
   }
   std::uint32_t const position = record_of(view, sequence).committed - view.behind + open;
-  return address_of(view, rows_of(view, sequence, layer), position);
+  return place_of(view, rows_of(view, sequence, layer), position);
 }
 
-/// Pieces of rows, kPieces of them under way in each thread.
+/// Pieces of rows in the strips of a group, kPieces of them under way in each thread.
 template <Format kFormat, bool kWide, std::uint32_t kPieces>
 __device__ void run_rows(WriteRowsParameters const& parameters,
+                         StripGroup const& group,
                          Blocks const& blocks,
                          device::Bugs bugs) noexcept {
-  RowsView const& view = parameters.view;
-  using OnePiece = Piece<kFormat, kWide>;
-  constexpr std::uint32_t kPieceBytes = stored_bytes(kFormat, OnePiece::kCount);
-  std::uint32_t const part_units = view.row_bytes / kPieceBytes;
-  std::uint32_t const units = part_units * view.parts;
+  using Piece = typename PieceOf<kFormat, kWide>::Type;
+  constexpr auto kPieceBytes = static_cast<std::uint32_t>(stored_bytes(kFormat, Piece::kCount));
+  Strip const& strip = parameters.view.strips[group.first];
+  std::uint32_t const strip_units = strip.elements / Piece::kCount;
+  std::uint32_t const units = strip_units * group.count;
+  std::uint32_t const others = group.row_elements - group.count * strip.elements;
   std::uint32_t const chunk = rows_of_chunk(units, kPieces);
   std::uint32_t const rows = parameters.layers * parameters.count;
   for (std::uint32_t first = blocks.own * chunk; first < rows; first += blocks.count * chunk) {
     std::uint32_t const count = min(chunk, rows - first) * units;
-    float const* const source = parameters.source + std::uint64_t{first} * units * OnePiece::kCount;
+    float const* const source =
+        parameters.source + std::uint64_t{first} * group.row_elements + group.element;
     for (std::uint32_t at = threadIdx.x; at < count; at += kPieces * kBlockThreads) {
-      OnePiece pieces[kPieces];
+      Piece pieces[kPieces];
 #pragma unroll
       for (std::uint32_t i = 0; i < kPieces; ++i) {
         std::uint32_t const own = at + i * kBlockThreads;
         if (own < count) {
-          pieces[i].load(source + std::uint64_t{own} * OnePiece::kCount);
+          // Rows that are of this group alone follow each other without a gap.
+          std::uint64_t const gaps = others == 0 ? 0 : own / units * std::uint64_t{others};
+          pieces[i].load(source + std::uint64_t{own} * Piece::kCount + gaps);
         }
       }
 #pragma unroll
@@ -201,11 +290,11 @@ __device__ void run_rows(WriteRowsParameters const& parameters,
         if (own < count) {
           std::uint32_t const row = own / units;
           std::uint32_t const unit = own - row * units;
-          std::uint32_t const part = unit / part_units;
-          std::byte* const place = place_of(parameters, first + row, bugs);
-          if (place != nullptr) {
-            pieces[i].store(place + part * view.part_stride +
-                                std::uint64_t{unit - part * part_units} * kPieceBytes,
+          std::uint32_t const in_group = unit / strip_units;
+          Place const place = place_of(parameters, first + row, bugs);
+          if (place.layer != nullptr) {
+            pieces[i].store(place.in(strip) + in_group * group.stride +
+                                std::uint64_t{unit - in_group * strip_units} * kPieceBytes,
                             bugs);
           }
         }
@@ -339,8 +428,7 @@ class IndexerThread {
     return source_ != nullptr && position >= first_ && position < end_;
   }
   [[nodiscard]] __device__ float const* source_row(std::uint32_t position) const noexcept {
-    return source_ +
-           std::uint64_t{position - first_} * (parameters_.ring.row_bytes / sizeof(float));
+    return source_ + std::uint64_t{position - first_} * parameters_.ring.strips[0].elements;
   }
   /// A later row of this launch takes its place.
   [[nodiscard]] __device__ bool is_lapped(std::uint32_t position) const noexcept {
@@ -392,11 +480,10 @@ __device__ void run_pools(WriteIndexerParameters const& parameters,
                           Share const& share,
                           device::Bugs bugs) noexcept {
   for (std::uint32_t layer = 0, before = 0; layer < parameters.layers; ++layer) {
-    float const* const source =
-        parameters.source == nullptr
-            ? nullptr
-            : parameters.source + std::uint64_t{layer} * parameters.count *
-                                      (parameters.ring.row_bytes / sizeof(float));
+    float const* const source = parameters.source == nullptr
+                                    ? nullptr
+                                    : parameters.source + std::uint64_t{layer} * parameters.count *
+                                                              parameters.ring.strips[0].elements;
     IndexerThread<kWide> thread{parameters,
                                 {.layer = layer,
                                  .sequence = 0,
@@ -428,7 +515,7 @@ __device__ void run_step_rows(WriteIndexerParameters const& parameters,
                               std::uint32_t unit,
                               Share const& share,
                               device::Bugs bugs) noexcept {
-  std::uint32_t const row_elements = parameters.ring.row_bytes / sizeof(float);
+  std::uint32_t const row_elements = parameters.ring.strips[0].elements;
   std::uint32_t const groups = (parameters.count + parameters.pool - 1) / parameters.pool;
   for (std::uint64_t task = share.first_row; task < std::uint64_t{groups} * parameters.layers;
        task += share.row_step) {

@@ -14,7 +14,7 @@ namespace holdfast::internal::planes {
 /// in `layers` layers of a class. Everything but `source` is at a fixed address.
 struct WriteRowsParameters {
   RowsView view;        // of the first layer; of a step that of sequence 0
-  float const* source;  // [layers, count, parts, elements of a part], device memory
+  float const* source;  // [layers, count, elements of a row], device memory
   std::uint32_t first;  // open row, 0-based; 0 for a step
   std::uint32_t count;
   std::uint32_t layers = 1;
@@ -41,7 +41,7 @@ struct WriteIndexerParameters {
 
 /// The view of the same rows in a later layer of the class.
 [[nodiscard]] constexpr RowsView layer_view(RowsView view, std::uint32_t layers) noexcept {
-  view.layer_offset += layers * (view.parts * view.part_stride);
+  view.layer_offset += layers * view.strips.layer_bytes;
   return view;
 }
 /// The view of the same layer in another sequence, by the difference of indices from the view's own.

@@ -31,13 +31,14 @@ Status TailRingPlane::check(RowsDescription const& rows, LayerRules const& rules
     return rules.refuse(
         name, "is a ring, and needs a pool of 2 rows or more that is its window", rows.pool, 2);
   }
-  if (rows.parts != 1 || rows.unit_tokens != 1 || rows.split || rows.format != Format::kF32) {
-    return rules.refuse(name, "is a ring, and needs one f32 part a token that ranks do not split");
+  if (!rows.is_plain() || rows.unit_tokens != 1 || rows.split) {
+    return rules.refuse(name,
+                        "is a ring, and needs one strip of f32 a token that ranks do not split");
   }
-  if (rows.elements != 2 * std::uint64_t{rows.key_width}) {
+  if (rows.elements() != 2 * std::uint64_t{rows.key_width}) {
     return rules.refuse(name,
                         "is a ring, and needs rows of twice key_width: [value | gate]",
-                        static_cast<std::int64_t>(rows.elements),
+                        static_cast<std::int64_t>(rows.elements()),
                         2 * std::int64_t{rows.key_width});
   }
   if (rules.page_rows % rows.pool != 0) {

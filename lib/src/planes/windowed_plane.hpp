@@ -173,9 +173,7 @@ class WindowedPlane {
   base::FixedArray<std::uint32_t> held_;     // [snapshot_limit, held_limit], in the order of rows
   base::FixedArray<std::uint32_t> tables_;   // [sequence_limit, entries]
   std::uint32_t* device_table_ = nullptr;
-  std::uint64_t strip_bytes_ = 0;
-  std::uint32_t row_bytes_ = 0;  // of one part
-  std::uint32_t parts_ = 1;
+  Strips strips_;          // of one layer
   char const* name_ = "";  // of the plane kind, for messages
   std::uint32_t plane_ = 0;
   std::uint32_t entries_ = 0;

@@ -42,9 +42,7 @@ bool WindowedPlane<W>::create(Plan const& plan,
   HOLDFAST_ASSERT(held_limit_ != 0);
   page_rows_ = base::Divisor{known.page_rows};
   window_ = W{known, plan.largest_round};
-  strip_bytes_ = known.strip_bytes;
-  row_bytes_ = known.row_bytes;
-  parts_ = known.parts;
+  strips_ = known.strips;
   device_table_ = memory.device_table;
   return pages_.create(memory.pages, known.page_bytes, known.pages) &&
          sequences_.create(plan.sequence_limit) && lengths_.create(plan.snapshot_limit) &&
@@ -493,15 +491,15 @@ void WindowedPlane<W>::serialize(std::uint32_t entry,
                                  PieceSink& sink) const noexcept {
   std::uint32_t const length = lengths_[entry];
   NeededPages const needed = needed_pages(length);
-  for (std::uint32_t part = 0; part < parts_; ++part) {
-    std::uint64_t const strip = (std::uint64_t{layer_index} * parts_ + part) * strip_bytes_;
+  for (Strip const& strip : strips_) {
+    std::uint64_t const offset = layer_index * strips_.layer_bytes + strip.offset;
     std::uint32_t row = window_.first_needed(length);
     for (std::uint32_t i = 0; i < needed.count; ++i) {
       HOLDFAST_ASSERT(held(entry)[i] != 0);
       std::uint32_t const end = std::min(length, (needed.first + i + 1) * page_rows_);
-      sink.piece(
-          pages_.address(held(entry)[i]) + strip + std::uint64_t{row % page_rows_} * row_bytes_,
-          std::uint64_t{row_bytes_} * (end - row));
+      sink.piece(pages_.address(held(entry)[i]) + offset +
+                     std::uint64_t{row % page_rows_} * strip.row_bytes,
+                 std::uint64_t{strip.row_bytes} * (end - row));
       row = end;
     }
   }

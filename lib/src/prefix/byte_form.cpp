@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "base/contract.hpp"
 #include "base/mutants.hpp"
@@ -106,6 +107,14 @@ struct FieldDigester {
   }
   void format(char const* /*field*/, Format format) const noexcept {
     digest.add(static_cast<std::uint64_t>(format));
+  }
+  /// One that is as the other is no word; else it is one that no other field adds: these have 32 bits.
+  void optional_format(char const* /*field*/,
+                       std::optional<Format> format,
+                       Format otherwise) const noexcept {
+    if (format.value_or(otherwise) != otherwise) {
+      digest.add((std::uint64_t{1} << 32U) | static_cast<std::uint64_t>(*format));
+    }
   }
 };
 

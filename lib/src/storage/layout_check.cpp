@@ -3,6 +3,7 @@
 #include "storage/layout_check.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/contract.hpp"
 #include "storage/rule.hpp"
@@ -26,6 +27,11 @@ struct FieldChecker {
     }
   }
   void sizes(char const* /*field*/, std::vector<std::uint32_t> const& /*values*/) {}
+  void optional_format(char const* field, std::optional<Format> format, Format /*otherwise*/) {
+    if (format.has_value()) {
+      this->format(field, *format);
+    }
+  }
   void format(char const* field, Format format) {
     if (answer && !is_known(format)) {
       answer = rules.refuse(field, "is not a known format", static_cast<std::int64_t>(format));

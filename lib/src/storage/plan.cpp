@@ -135,25 +135,34 @@ class Planner {
     HOLDFAST_ASSERT(rules.ranks != 0);
     char const* const name = name_of(rows.kind);
     std::uint32_t const shares = rows.split ? rules.ranks : 1;
-    if (rows.elements / shares > kLargestSize) {
+    if (rows.elements() / shares > kLargestSize) {
       return rules.refuse(name,
                           "has a row of more elements than any size may be",
-                          static_cast<std::int64_t>(rows.elements / shares),
+                          static_cast<std::int64_t>(rows.elements() / shares),
                           kLargestSize);
     }
-    std::uint64_t const pieces = std::uint64_t{rows.parts} * shares;
-    if (pieces == 0 || rows.elements == 0 || rows.elements % pieces != 0) {
-      return rules.refuse(name,
-                          "has rows whose elements do not divide over parts and ranks",
-                          static_cast<std::int64_t>(rows.elements),
-                          static_cast<std::int64_t>(pieces));
+    if (rows.strip_count() == 0) {
+      return rules.refuse(name, "has rows without elements");
+    }
+    for (std::uint32_t i = 0; i < rows.strip_count(); ++i) {
+      StripDescription const& strip = rows.strips[i];
+      if (!is_known(strip.format)) {
+        return rules.refuse(name, "has a strip of no known format");
+      }
+      std::uint64_t const pieces = std::uint64_t{trait_of(strip.format).block_elements} * shares;
+      if (strip.elements % pieces != 0) {
+        return rules.refuse(name,
+                            "has a strip that is not whole blocks of its format on every rank",
+                            static_cast<std::int64_t>(strip.elements),
+                            static_cast<std::int64_t>(pieces));
+      }
     }
     if (rows.unit_tokens == 0 || (rows.derived && rows.unit_tokens != rows.pool)) {
       return rules.refuse(
           name, "has rows of another number of tokens than its pool", rows.unit_tokens, rows.pool);
     }
-    if (rows.derived && (pieces != 1 || rows.format != Format::kF32)) {
-      return rules.refuse(name, "has keys that are not one f32 part, the same on every rank");
+    if (rows.derived && (shares != 1 || !rows.is_plain())) {
+      return rules.refuse(name, "has keys that are not one strip of f32, the same on every rank");
     }
     return {};
   }
@@ -162,9 +171,8 @@ class Planner {
     LayerRules const rules = rules_of(layer_);
     HOLDFAST_TRY(check_rows(rows, rules));
     HOLDFAST_TRY(traits_of(rule_of(rows.kind)).check_rows(rows, rules));
-    if (rows.split) {
-      HOLDFAST_ASSERT(rows.elements % layout_.ranks == 0);
-      rows.elements /= layout_.ranks;
+    for (StripDescription& strip : rows.strips) {
+      strip.elements /= rows.split ? layout_.ranks : 1;
     }
     return join(rows);
   }
@@ -277,6 +285,16 @@ class Planner {
         .entries[std::uint64_t{layer_} * kPlaneKindCount + static_cast<std::uint32_t>(kind)];
   }
 
+  static bool have_same_strips(ClassPlan const& known, RowsDescription const& rows) noexcept {
+    bool same = known.strips.count == rows.strip_count();
+    for (std::uint32_t i = 0; same && i < known.strips.count; ++i) {
+      same =
+          known.strips[i].elements == rows.strips[i].elements &&
+          (known.strips[i].format == rows.strips[i].format || HOLDFAST_MUTANT(kFormatsShareClass));
+    }
+    return same;
+  }
+
   Status join(RowsDescription const& rows) noexcept {
     if (entry_of(rows.kind).class_plus_one != 0) {
       return refuse(layer_, name_of(rows.kind), "is a plane that its layer has twice");
@@ -286,10 +304,9 @@ class Planner {
     std::uint32_t index = 0;
     for (; index < plan_.class_count; ++index) {
       ClassPlan const& known = plan_.classes[index];
-      bool const same_shape = known.kind == rows.kind && known.row_elements == rows.elements &&
+      bool const same_shape = known.kind == rows.kind && have_same_strips(known, rows) &&
                               known.pool == rows.pool && known.window_rows == rows.window_rows &&
-                              shapes_[index] == rows.shape &&
-                              (known.format == rows.format || HOLDFAST_MUTANT(kFormatsShareClass));
+                              shapes_[index] == rows.shape;
       // One slot holds the states of all kinds.
       bool const both_slots = known.traits->is_slot && traits.is_slot;
       if ((same_shape || both_slots) && known.stage == stage) {
@@ -316,11 +333,14 @@ class Planner {
       fresh.stage = stage;
       fresh.first_state = plan_.state_count;
       fresh.unit_tokens = rows.unit_tokens;
-      fresh.row_elements = static_cast<std::uint32_t>(rows.elements);
-      fresh.parts = rows.parts;
-      fresh.format = rows.format;
-      fresh.row_bytes =
-          static_cast<std::uint32_t>(stored_bytes(rows.format, fresh.part_elements()));
+      fresh.row_elements = static_cast<std::uint32_t>(rows.elements());
+      fresh.page_rows = traits.is_slot ? 0 : layout_.page_rows;
+      for (std::uint32_t i = 0; i < rows.strip_count(); ++i) {
+        add_strip(fresh.strips,
+                  static_cast<std::uint32_t>(rows.strips[i].elements),
+                  rows.strips[i].format,
+                  fresh.page_rows);
+      }
       fresh.window_rows = rows.window_rows;
       fresh.ring_rows = rows.ring_rows;
       fresh.pool = rows.pool;
@@ -343,9 +363,7 @@ class Planner {
     HOLDFAST_ASSERT(known.pages == 0);  // once
     CheckedProduct product;
     if (!known.traits->is_slot) {
-      known.page_rows = layout_.page_rows;
-      known.strip_bytes = product(known.page_rows, known.row_bytes);
-      known.page_bytes = product(known.strip_bytes, std::uint64_t{known.layer_count} * known.parts);
+      known.page_bytes = product(known.strips.layer_bytes, known.layer_count);
     }
     auto const [entries, pages, copies] = known.traits->size(known, capacity);
     known.entries = entries;

@@ -35,15 +35,13 @@ struct ClassPlan {
   RuleTraits const* traits;  // of the rule
   bool derived;              // pool keys: built by the library from the pooled rows of its layer
   bool pooled;               // pool keys are made of its rows
-  bool split;                // each rank holds its share of every part
+  bool split;                // each rank holds its share of every strip
   std::uint32_t stage;
   std::uint32_t first_layer;  // index into Plan::layer_ids
   std::uint32_t layer_count;
   std::uint32_t unit_tokens;      // tokens that one row stands for
-  std::uint32_t row_elements;     // of one layer, all parts
-  std::uint32_t parts;            // strips of one layer
-  Format format;                  // in which elements are stored
-  std::uint32_t row_bytes;        // of one part, as it is stored
+  std::uint32_t row_elements;     // of one layer, all strips
+  Strips strips;                  // of one layer
   std::uint32_t page_rows;        // 0 for the slot class
   std::uint32_t window_rows;      // rows that the next token needs at most; 0: all
   std::uint32_t ring_rows;        // R, for rings
@@ -53,16 +51,11 @@ struct ClassPlan {
   std::uint32_t pages;            // arena size, the reserved page counted; slots for the slot class
   std::uint32_t first_state;      // index into Plan::states, for the slot class
   std::uint64_t stash_row_bytes;  // of one row, all layers; 0 without rescan
-  std::uint64_t strip_bytes;      // page_rows * row_bytes
-  std::uint64_t page_bytes;       // strips * strip_bytes; of one slot for the slot class
+  std::uint64_t page_bytes;       // of all layers; of one slot for the slot class
   std::uint64_t table_offset;     // bytes, in the device memory of each rank
   std::uint64_t arena_offset;     // bytes, likewise
   std::uint64_t stash_offset;     // bytes, likewise: the stash areas, [sequence_limit]
 
-  /// Bytes of a row of one layer, all parts.
-  [[nodiscard]] std::uint64_t layer_row_bytes() const noexcept {
-    return std::uint64_t{parts} * row_bytes;
-  }
   /// Whether engines write its rows.
   [[nodiscard]] bool takes_rows() const noexcept { return page_rows != 0 && !derived; }
   /// Whether every open row must be written, states too, before a handle can keep it.
@@ -73,8 +66,12 @@ struct ClassPlan {
     HOLDFAST_ASSERT(ranks != 0);
     return split || traits->is_slot ? ranks : 1;
   }
-  /// Elements of one part of a row.
-  [[nodiscard]] std::uint32_t part_elements() const noexcept { return row_elements / parts; }
+  /// Bytes of a row of one layer.
+  [[nodiscard]] std::uint64_t layer_row_bytes() const noexcept { return strips.row_bytes(); }
+  /// Where a layer begins in a page.
+  [[nodiscard]] std::uint64_t layer_offset(std::uint32_t layer) const noexcept {
+    return layer * strips.layer_bytes;
+  }
 };
 
 /// Which class holds a plane kind of one layer.

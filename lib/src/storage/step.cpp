@@ -17,12 +17,15 @@ namespace {
 template <typename Piece>
 void for_each_piece(StepParameters const& parameters, PageCopy const& copy, Piece piece) noexcept {
   StripLayout const& layout = parameters.strips[copy.plane];
-  std::uint64_t const offset = std::uint64_t{copy.first_row} * layout.row_bytes;
-  std::uint64_t const bytes = std::uint64_t{copy.rows} * layout.row_bytes;
-  std::byte* const destination = layout.base + copy.destination * layout.page_bytes + offset;
-  std::byte const* const source = layout.base + copy.source * layout.page_bytes + offset;
-  for (std::uint32_t strip = 0; strip < layout.strips; ++strip) {
-    piece(destination + strip * layout.strip_bytes, source + strip * layout.strip_bytes, bytes);
+  std::byte* const destination = layout.base + copy.destination * layout.page_bytes;
+  std::byte const* const source = layout.base + copy.source * layout.page_bytes;
+  for (std::uint32_t i = 0; i < layout.runs.count; ++i) {
+    StripRun const& run = layout.runs.list[i];
+    std::uint64_t const bytes = std::uint64_t{copy.rows} * run.row_bytes;
+    std::uint64_t at = run.offset + std::uint64_t{copy.first_row} * run.row_bytes;
+    for (std::uint32_t strip = 0; strip < run.strips; ++strip, at += run.stride) {
+      piece(destination + at, source + at, bytes);
+    }
   }
 }
 
@@ -142,6 +145,41 @@ T* take_span(std::byte*& block, std::uint32_t count) noexcept {
 
 }  // namespace
 
+bool StripLayout::holds(std::uint64_t rows) const noexcept {
+  bool holds = true;
+  for (std::uint32_t i = 0; i < runs.count; ++i) {
+    StripRun const& run = runs.list[i];
+    std::uint64_t const bytes = rows * run.row_bytes;
+    std::uint64_t const last = run.offset + (run.strips - 1) * run.stride;
+    holds = holds && (run.strips == 1 || bytes <= run.stride) && last + bytes <= page_bytes;
+  }
+  return holds;
+}
+
+StripRuns runs_of(Strips const& strips, std::uint32_t layers) noexcept {
+  // Strips of equal rows, a layer like the next, are one run.
+  std::uint64_t const stride = strips.layer_bytes / std::max(1U, strips.count);
+  bool is_even = true;
+  for (std::uint32_t i = 0; i < strips.count; ++i) {
+    is_even =
+        is_even && strips[i].row_bytes == strips[0].row_bytes && strips[i].offset == i * stride;
+  }
+  if (is_even) {
+    return {
+        .count = 1,
+        .list = {
+            {.stride = stride, .strips = layers * strips.count, .row_bytes = strips[0].row_bytes}}};
+  }
+  StripRuns runs;
+  for (Strip const& strip : strips) {
+    runs.list[runs.count++] = {.offset = strip.offset,
+                               .stride = strips.layer_bytes,
+                               .strips = layers,
+                               .row_bytes = strip.row_bytes};
+  }
+  return runs;
+}
+
 Kernel const kStepKernel{"holdfast.step", sizeof(StepParameters), &declare_accesses, &run_on_host};
 
 std::uint64_t StepWork::block_bytes(StepLimits const& limits) noexcept {
@@ -238,7 +276,7 @@ bool StepWork::is_in_bounds() const noexcept {
     HOLDFAST_ASSERT(copy.plane < limits_.planes);
     StripLayout const& layout = parts_[0].strips[copy.plane];
     std::uint64_t const end = std::uint64_t{copy.first_row} + copy.rows;
-    if (end * layout.row_bytes > layout.page_bytes / layout.strips) {
+    if (!layout.holds(end)) {
       return false;
     }
   }

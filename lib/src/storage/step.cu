@@ -18,7 +18,7 @@ using device::kTaskBytes;
 using device::kWarp;
 using device::tasks_of;
 
-/// A page copy with its addresses.
+/// A run of strips of a page copy, with its addresses.
 struct Piece {
   std::byte* to;
   std::byte const* from;
@@ -35,7 +35,7 @@ struct Head {
   std::uint32_t* tables;
   std::uint32_t* row_sequences;
   std::uint64_t record_bytes;
-  std::uint32_t copies;
+  std::uint32_t copies;  // in packed lists pieces
   std::uint32_t patches;
   std::uint32_t mirrors;
   std::uint32_t runs;
@@ -44,13 +44,15 @@ struct Head {
 };
 
 [[nodiscard]] __host__ __device__ Piece piece_of(StripLayout const& layout,
-                                                 PageCopy const& copy) noexcept {
-  std::uint64_t const offset = std::uint64_t{copy.first_row} * layout.row_bytes;
+                                                 PageCopy const& copy,
+                                                 std::uint32_t run_index) noexcept {
+  StripRun const& run = layout.runs.list[run_index];
+  std::uint64_t const offset = run.offset + std::uint64_t{copy.first_row} * run.row_bytes;
   return {.to = layout.base + copy.destination * layout.page_bytes + offset,
           .from = layout.base + copy.source * layout.page_bytes + offset,
-          .stride = layout.strip_bytes,
-          .bytes = std::uint64_t{copy.rows} * layout.row_bytes,
-          .strips = layout.strips};
+          .stride = run.stride,
+          .bytes = std::uint64_t{copy.rows} * run.row_bytes,
+          .strips = run.strips};
 }
 
 /// Lists that lie one after the other.
@@ -62,7 +64,10 @@ class PackedLists {
         runs_{reinterpret_cast<RowRun const*>(patches_ + head.patches)},
         mirrors_{reinterpret_cast<MirrorUpdate const*>(runs_ + head.runs)},
         columns_{reinterpret_cast<std::uint32_t const*>(mirrors_ + head.mirrors)} {}
-  [[nodiscard]] __device__ Piece piece(std::uint32_t i) const noexcept { return pieces_[i]; }
+  [[nodiscard]] __device__ std::uint32_t pieces(std::uint32_t /*copy*/) const noexcept { return 1; }
+  [[nodiscard]] __device__ Piece piece(std::uint32_t copy, std::uint32_t /*i*/) const noexcept {
+    return pieces_[copy];
+  }
   [[nodiscard]] __device__ TablePatch patch(std::uint32_t i) const noexcept { return patches_[i]; }
   [[nodiscard]] __device__ RowRun run(std::uint32_t i) const noexcept { return runs_[i]; }
   [[nodiscard]] __device__ MirrorUpdate const& mirror(std::uint32_t i) const noexcept {
@@ -85,9 +90,12 @@ class PinnedLists {
  public:
   __device__ explicit PinnedLists(StepParameters const& parameters) noexcept
       : parameters_{parameters} {}
-  [[nodiscard]] __device__ Piece piece(std::uint32_t i) const noexcept {
-    PageCopy const copy = parameters_.copies[i];
-    return piece_of(parameters_.strips[copy.plane], copy);
+  [[nodiscard]] __device__ std::uint32_t pieces(std::uint32_t copy) const noexcept {
+    return parameters_.strips[parameters_.copies[copy].plane].runs.count;
+  }
+  [[nodiscard]] __device__ Piece piece(std::uint32_t copy, std::uint32_t i) const noexcept {
+    PageCopy const known = parameters_.copies[copy];
+    return piece_of(parameters_.strips[known.plane], known, i);
   }
   [[nodiscard]] __device__ TablePatch patch(std::uint32_t i) const noexcept {
     return parameters_.patches[i];
@@ -118,8 +126,7 @@ __device__ void move_pages(Head const& head, Lists const& lists) noexcept {
     device::clear_piece(head.cleared + at,
                         static_cast<std::uint32_t>(left < kTaskBytes ? left : kTaskBytes));
   });
-  for (std::uint32_t i = 0; i < head.copies; ++i) {
-    Piece const piece = lists.piece(i);
+  auto const move = [&](Piece const& piece) {
     std::uint32_t const tasks = tasks_of(piece.bytes);
     own.of_next(tasks * piece.strips, [&](std::uint32_t task) {
       std::uint32_t const strip = piece.strips == 1 ? 0 : task / tasks;
@@ -131,6 +138,11 @@ __device__ void move_pages(Head const& head, Lists const& lists) noexcept {
                          static_cast<std::uint32_t>(left < kTaskBytes ? left : kTaskBytes),
                          !head.bugs.has(device::Bug::kTailLost));
     });
+  };
+  for (std::uint32_t copy = 0; copy < head.copies; ++copy) {
+    for (std::uint32_t i = 0; i < lists.pieces(copy); ++i) {
+      move(lists.piece(copy, i));
+    }
   }
 }
 
@@ -326,8 +338,11 @@ std::uint32_t blocks_of(StepParameters const& parameters, Head const& head) noex
   std::uint64_t tasks = tasks_of(head.cleared_bytes);
   for (std::uint32_t i = 0; i < head.copies; ++i) {
     PageCopy const& copy = parameters.copies[i];
-    StripLayout const& layout = parameters.strips[copy.plane];
-    tasks += std::uint64_t{layout.strips} * tasks_of(std::uint64_t{copy.rows} * layout.row_bytes);
+    StripRuns const& runs = parameters.strips[copy.plane].runs;
+    for (std::uint32_t run = 0; run < runs.count; ++run) {
+      tasks += std::uint64_t{runs.list[run].strips} *
+               tasks_of(std::uint64_t{copy.rows} * runs.list[run].row_bytes);
+    }
   }
   std::uint64_t const entries = (head.patches + kRunsOfBlock - 1) / kRunsOfBlock;
   return device::blocks_of_tasks(std::max(tasks, entries));
@@ -339,19 +354,32 @@ std::byte* put(std::byte* to, T const* values, std::uint32_t count) noexcept {
   return to + count * sizeof(T);
 }
 
+/// Runs of strips that are copied.
+std::uint32_t pieces_of(StepParameters const& parameters) noexcept {
+  std::uint32_t pieces = 0;
+  for (std::uint32_t i = 0; i < parameters.copy_count; ++i) {
+    pieces += parameters.strips[parameters.copies[i].plane].runs.count;
+  }
+  return pieces;
+}
+
 /// As PackedLists reads them.
 void pack_lists(StepParameters const& parameters, Head const& head, std::byte* to) noexcept {
-  auto* const pieces = reinterpret_cast<Piece*>(to);
-  for (std::uint32_t i = 0; i < head.copies; ++i) {
+  auto* pieces = reinterpret_cast<Piece*>(to);
+  for (std::uint32_t i = 0; i < parameters.copy_count; ++i) {
     PageCopy const& copy = parameters.copies[i];
-    pieces[i] = piece_of(parameters.strips[copy.plane], copy);
+    StripLayout const& layout = parameters.strips[copy.plane];
+    for (std::uint32_t run = 0; run < layout.runs.count; ++run) {
+      *pieces++ = piece_of(layout, copy, run);
+    }
   }
-  to = put(reinterpret_cast<std::byte*>(pieces + head.copies), parameters.patches, head.patches);
+  to = put(reinterpret_cast<std::byte*>(pieces), parameters.patches, head.patches);
   to = put(to, parameters.runs, head.runs);
   to = put(to, parameters.mirrors, head.mirrors);
   put(to, parameters.columns, head.columns);
 }
 
+/// Bytes of packed lists.
 std::uint64_t packed_bytes(Head const& head) noexcept {
   return std::uint64_t{head.copies} * sizeof(Piece) +
          std::uint64_t{head.patches} * sizeof(TablePatch) +
@@ -381,12 +409,14 @@ int launch_step(void const* raw, CudaQueue const& queue) noexcept {
   auto const& parameters = *static_cast<StepParameters const*>(raw);
   auto& relaunches = *static_cast<device::Relaunches*>(queue.relaunches);
   Head const head = head_of(parameters);
+  Head packed = head;
+  packed.copies = pieces_of(parameters);
   device::Shape const shape{.blocks = blocks_of(parameters, head), .stream = queue.stream};
   // Most launches are of one block; to change their number takes longer than the parameters.
   auto& own = relaunches[shape.blocks == 1 ? 0 : 1];
-  if (std::uint64_t const bytes = packed_bytes(head); bytes <= kLarge) {
-    return bytes > kSmall ? launch_packed<kLarge>(parameters, head, shape, own[1])
-                          : launch_packed<kSmall>(parameters, head, shape, own[0]);
+  if (std::uint64_t const bytes = packed_bytes(packed); bytes <= kLarge) {
+    return bytes > kSmall ? launch_packed<kLarge>(parameters, packed, shape, own[1])
+                          : launch_packed<kSmall>(parameters, packed, shape, own[0]);
   }
   PinnedArguments arguments{head, parameters};
   return fits_staged(head) ? own[2].launch(staged_step, arguments, shape)

@@ -10,6 +10,7 @@
 #include <holdfast/cache.hpp>
 #include <holdfast/cuda.hpp>
 #include <holdfast/device.hpp>
+#include <holdfast/strips.hpp>
 #include <span>
 
 #include "base/contract.hpp"
@@ -17,16 +18,34 @@
 
 namespace holdfast::internal::storage {
 
-/// How a page of one class is laid out: `strips` contiguous pieces of page_rows * row_bytes.
-struct StripLayout {
-  std::byte* base;
-  std::uint64_t page_bytes;
-  std::uint64_t strip_bytes;
+/// Strips of a page that lie at one distance from each other and have rows of one size.
+struct StripRun {
+  std::uint64_t offset;  // bytes, of the first one
+  std::uint64_t stride;  // bytes, from one to the next
   std::uint32_t strips;
   std::uint32_t row_bytes;
 };
 
-/// Rows [first_row, first_row + rows) of a page, all layers and parts.
+/// All strips of a page, as few runs as there are.
+struct StripRuns {
+  std::uint32_t count = 0;
+  StripRun list[kLargestStripCount] = {};
+};
+
+/// Those of a page with so many layers.
+[[nodiscard]] StripRuns runs_of(Strips const& strips, std::uint32_t layers) noexcept;
+
+/// How the pages of one class are laid out.
+struct StripLayout {
+  std::byte* base;
+  std::uint64_t page_bytes;
+  StripRuns runs;
+
+  /// Whether every strip has room for so many rows.
+  [[nodiscard]] bool holds(std::uint64_t rows) const noexcept;
+};
+
+/// Rows [first_row, first_row + rows) of a page, all layers and strips.
 struct PageCopy {
   std::uint32_t plane;
   std::uint32_t destination;
@@ -132,8 +151,8 @@ class StepWork {
               StepPlaces const& places) noexcept;
   void set_strips(std::uint32_t rank, std::uint32_t plane, StripLayout const& layout) noexcept {
     HOLDFAST_ASSERT(plane < limits_.planes);
-    HOLDFAST_ASSERT(layout.strips != 0);
-    HOLDFAST_ASSERT(layout.strips * layout.strip_bytes <= layout.page_bytes);
+    HOLDFAST_ASSERT(layout.runs.count != 0);
+    HOLDFAST_ASSERT(layout.holds(1));
     parts_[rank].strips[plane] = layout;
   }
 

@@ -14,8 +14,8 @@ struct AttentionKvReference {
   static PlaneShape shape_of(Spec const& spec, PlaneKind kind) noexcept {
     return {.kind = kind,
             .elements = 2 * spec.heads * spec.head_dim,
-            .parts = 2,
-            .format = spec.format,
+            .strips = 2,
+            .formats = {spec.format, spec.value_format.value_or(spec.format)},
             .split = true,
             .heads = spec.heads};
   }

@@ -12,7 +12,7 @@ struct LatentReference {
       ReferencePlane{PlaneKind::kLatent, &TokenRows::rows, &TokenRows::expect}};
 
   static PlaneShape shape_of(Spec const& spec, PlaneKind kind) noexcept {
-    return {.kind = kind, .elements = spec.width, .format = spec.format};
+    return {.kind = kind, .elements = spec.width, .formats = {spec.format}};
   }
   template <typename Shape>
   static void read(Spec const& spec, Shape& shape) {

@@ -9,6 +9,9 @@
 #include <cstring>
 #include <holdfast/cache.hpp>
 #include <limits>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "planes/row_kernels.hpp"
 #include "storage/step.hpp"
@@ -48,8 +51,7 @@ float draw_value(Draw& draw) {
 
 /// A plane of one layer among others: memory [pages], then table, mirror and rows to write.
 struct Paged {
-  std::uint32_t row_bytes;
-  std::uint32_t parts;
+  Strips strips;
   std::uint32_t page_rows;
   std::uint32_t ring_rows;
   std::uint32_t entries;
@@ -65,18 +67,15 @@ struct Paged {
       image.on_host<std::uint32_t>(table_at)[entry] = (entry * 7 + 3) % entries + 1;
     }
   }
-  [[nodiscard]] RowsView view(std::byte* base, std::uint64_t mirror_at, Format format) const {
+  [[nodiscard]] RowsView view(std::byte* base, std::uint64_t mirror_at) const {
     return {.pages = base + pages_at,
             .table = reinterpret_cast<std::uint32_t const*>(base + table_at),
             .sequence = reinterpret_cast<SequenceMirror const*>(base + mirror_at),
             .page_bytes = page_bytes,
             .layer_offset = layer_offset,
-            .part_stride = std::uint64_t{page_rows} * row_bytes,
-            .row_bytes = row_bytes,
-            .parts = parts,
+            .strips = strips,
             .page_rows = page_rows,
-            .ring_rows = ring_rows,
-            .format = format};
+            .ring_rows = ring_rows};
   }
 };
 
@@ -84,31 +83,56 @@ std::uint64_t round_up(std::uint64_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
-/// `rows` rows fit; a layer lies before and after it in every page.
-Paged draw_paged(Draw& draw, std::uint32_t row_bytes, std::uint32_t parts, std::uint32_t rows) {
-  Paged paged{.row_bytes = row_bytes,
-              .parts = parts,
-              .page_rows = draw.one_of({1U, 2U, 3U, 7U, 64U}),
-              .ring_rows = 0};
+/// Where a layer's strips lie in pages; a layer lies before and after it.
+void lay_out(Paged& paged, std::span<StripDescription const> strips) {
+  paged.strips = {};
+  for (StripDescription const& strip : strips) {
+    add_strip(
+        paged.strips, static_cast<std::uint32_t>(strip.elements), strip.format, paged.page_rows);
+  }
+  paged.layer_offset = paged.strips.layer_bytes;
+  paged.page_bytes = 3 * paged.strips.layer_bytes;
+}
+
+/// `rows` rows fit.
+Paged draw_paged(Draw& draw, std::span<StripDescription const> strips, std::uint32_t rows) {
+  Paged paged{.strips = {}, .page_rows = draw.one_of({1U, 2U, 3U, 7U, 64U}), .ring_rows = 0};
   paged.entries = (rows + paged.page_rows - 1) / paged.page_rows;
   if (paged.entries % 7 == 0) {
     ++paged.entries;  // so that the table is a permutation
   }
-  std::uint64_t const strip = std::uint64_t{paged.page_rows} * row_bytes;
-  paged.layer_offset = parts * strip;
-  paged.page_bytes = 3 * parts * strip;
+  lay_out(paged, strips);
   if (draw.below(2) == 0) {
     paged.page_bytes = round_up(paged.page_bytes);
   }
   return paged;
 }
 
+/// Strips of one size; most often of one format, too.
+std::vector<StripDescription> draw_strips(Draw& draw) {
+  std::uint32_t const blocks = draw.one_of({1U, 2U, 3U, 8U, 12U, 64U, 96U, 512U, 4096U});
+  auto const first = static_cast<Format>(draw.below(kFormatCount));
+  std::vector<StripDescription> strips(1 + draw.below(3));
+  for (StripDescription& strip : strips) {
+    strip.format = draw.below(3) == 0 ? static_cast<Format>(draw.below(kFormatCount)) : first;
+    std::uint32_t const block = trait_of(strip.format).block_elements;
+    strip.elements = (blocks + block - 1) / block * block;
+  }
+  return strips;
+}
+
+std::string name_of(std::span<StripDescription const> strips) {
+  std::string text;
+  for (StripDescription const& strip : strips) {
+    text += std::to_string(strip.elements) + " x " + name_of(strip.format) + ", ";
+  }
+  return text;
+}
+
 TEST_F(CudaKernelTest, WriteRowsGivesTheBitsOfItsHostTwin) {
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     Draw draw{seed};
-    auto const format = static_cast<Format>(draw.below(kFormatCount));
-    std::uint32_t const part_elements = draw.one_of({1U, 2U, 3U, 8U, 12U, 64U, 96U, 512U, 4096U});
-    std::uint32_t const parts = 1 + draw.below(2);
+    std::vector<StripDescription> const strips = draw_strips(draw);
     std::uint32_t const rows = 1 + draw.below(draw.one_of({2U, 20U, 300U}));
     std::uint32_t const count = 1 + draw.below(rows);
     std::uint32_t const committed = draw.below(rows - count + 1);
@@ -116,14 +140,14 @@ TEST_F(CudaKernelTest, WriteRowsGivesTheBitsOfItsHostTwin) {
     std::uint32_t const first = rows - count - committed + behind > 0
                                     ? draw.below(rows - count - committed + behind + 1)
                                     : 0;
-    Paged paged = draw_paged(
-        draw, static_cast<std::uint32_t>(stored_bytes(format, part_elements)), parts, rows);
+    Paged paged = draw_paged(draw, strips, rows);
     paged.pages_at = 256;
     paged.table_at = round_up(paged.pages_at + paged.arena_bytes());
     std::uint64_t const source_at =
         round_up(paged.table_at + paged.entries * sizeof(std::uint32_t)) +
         sizeof(float) * draw.one_of({0U, 0U, 1U, 3U});
-    std::uint64_t const source_bytes = std::uint64_t{count} * parts * part_elements * sizeof(float);
+    std::uint64_t const source_bytes =
+        std::uint64_t{count} * paged.strips.elements() * sizeof(float);
     Image image{*device_, source_at + source_bytes, draw};
     paged.fill_table(image);
     image.on_host<SequenceMirror>(0)->committed = committed;
@@ -132,7 +156,7 @@ TEST_F(CudaKernelTest, WriteRowsGivesTheBitsOfItsHostTwin) {
     }
     image.upload();
     auto const parameters = [&](std::byte* base) {
-      WriteRowsParameters made{.view = paged.view(base, 0, format),
+      WriteRowsParameters made{.view = paged.view(base, 0),
                                .source = reinterpret_cast<float const*>(base + source_at),
                                .first = first,
                                .count = count};
@@ -142,8 +166,7 @@ TEST_F(CudaKernelTest, WriteRowsGivesTheBitsOfItsHostTwin) {
     auto const here = parameters(image.on_host<std::byte>(0));
     auto const there = parameters(image.on_device<std::byte>(0));
     ASSERT_EQ(image.difference(kWriteRowsKernel, &here, &there), -1)
-        << "seed " << seed << ": " << name_of(format) << ", " << parts << " parts of "
-        << part_elements << ", " << count << " rows";
+        << "seed " << seed << ": " << name_of(strips) << count << " rows";
   }
 }
 
@@ -170,19 +193,21 @@ TEST_F(CudaKernelTest, WriteIndexerGivesTheBitsOfItsHostTwin) {
     std::uint32_t const written =
         is_long ? first + count : first + count + draw.below(round - first - count + 1);
     std::uint32_t const end = committed + written + pool;
-    Paged ring = draw_paged(draw, 2 * key_width * 4, 1, ring_rows);
+    StripDescription const ring_strip{2 * std::uint64_t{key_width}};
+    StripDescription const key_strip{key_width};
+    Paged ring = draw_paged(draw, {&ring_strip, 1}, ring_rows);
     ring.page_rows = ring_page;
     ring.entries = ring_rows / ring_page;
-    ring.page_bytes = round_up(std::uint64_t{3} * ring_page * ring.row_bytes);
-    ring.layer_offset = std::uint64_t{ring_page} * ring.row_bytes;
+    lay_out(ring, {&ring_strip, 1});
+    ring.page_bytes = round_up(ring.page_bytes);
     ring.ring_rows = ring_rows;
-    Paged keys = draw_paged(draw, key_width * 4, 1, end / pool + 1);
+    Paged keys = draw_paged(draw, {&key_strip, 1}, end / pool + 1);
     ring.pages_at = 256;
     ring.table_at = round_up(ring.pages_at + ring.arena_bytes());
     keys.pages_at = round_up(ring.table_at + ring.entries * 4);
     keys.table_at = round_up(keys.pages_at + keys.arena_bytes());
     std::uint64_t const source_at = round_up(keys.table_at + keys.entries * 4);
-    std::uint64_t const source_bytes = std::uint64_t{count} * ring.row_bytes;
+    std::uint64_t const source_bytes = count * ring.strips.row_bytes();
     Image image{*device_, source_at + source_bytes, draw};
     for (std::uint64_t at = ring.pages_at; at < ring.table_at; at += 4) {
       *image.on_host<float>(at) = draw_value(draw);
@@ -199,8 +224,8 @@ TEST_F(CudaKernelTest, WriteIndexerGivesTheBitsOfItsHostTwin) {
     std::uint32_t const first_key = draw.below(2) == 0 ? 0 : committed / pool;
     auto const parameters = [&](std::byte* base) {
       return WriteIndexerParameters{
-          .ring = ring.view(base, 0, Format::kF32),
-          .keys = keys.view(base, 0, Format::kF32),
+          .ring = ring.view(base, 0),
+          .keys = keys.view(base, 0),
           .source = has_source ? reinterpret_cast<float const*>(base + source_at) : nullptr,
           .first = first,
           .count = count,
@@ -264,26 +289,29 @@ TEST_F(CudaKernelTest, StepGivesTheBitsOfItsHostTwin) {
     std::uint64_t bytes = round_up(rows_at + kRows * sizeof(std::uint32_t));
     std::vector<std::uint64_t> bases;
     for (std::uint32_t plane = 0; plane < 3; ++plane) {
-      std::uint32_t const row_bytes = draw.one_of({4U, 12U, 16U, 256U, 1000U});
       std::uint32_t const page_rows = draw.one_of({1U, 2U, 5U, 64U});
-      std::uint32_t const strips = 1 + draw.below(4);
-      std::uint64_t const strip = std::uint64_t{page_rows} * row_bytes;
+      std::uint32_t const layers = 1 + draw.below(3);
+      Strips strips;
+      std::uint32_t const first = draw.one_of({1U, 3U, 4U, 64U, 250U});
+      for (std::uint32_t left = 1 + draw.below(3); left != 0; --left) {
+        std::uint32_t const elements =
+            draw.below(2) == 0 ? first : draw.one_of({1U, 3U, 4U, 64U, 250U});
+        add_strip(strips, elements, draw.below(2) == 0 ? Format::kBf16 : Format::kF32, page_rows);
+      }
       lists.strips.push_back({.base = nullptr,
-                              .page_bytes = strips * strip,
-                              .strip_bytes = strip,
-                              .strips = strips,
-                              .row_bytes = row_bytes});
+                              .page_bytes = layers * strips.layer_bytes,
+                              .runs = internal::storage::runs_of(strips, layers)});
       bases.push_back(bytes);
       bytes = round_up(bytes + kPages * lists.strips.back().page_bytes);
       // Destinations are fresh pages: none is a source, or copied to twice.
       std::uint32_t const copies = draw_count(draw, kPages / 2 - 2);
       for (std::uint32_t i = 0; i < copies; ++i) {
-        std::uint32_t const first = draw.below(page_rows);
+        std::uint32_t const first_row = draw.below(page_rows);
         lists.copies.push_back({.plane = plane,
                                 .destination = kPages / 2 + 1 + i,
                                 .source = 1 + draw.below(kPages / 2 - 1),
-                                .first_row = first,
-                                .rows = 1 + draw.below(page_rows - first)});
+                                .first_row = first_row,
+                                .rows = 1 + draw.below(page_rows - first_row)});
       }
     }
     std::uint32_t const patches = draw_count(draw, kEntries / 20);

@@ -79,7 +79,7 @@ TEST(FormatList, NamesAndNumbersAreOneToOne) {
     EXPECT_TRUE(is_known(format));
     EXPECT_TRUE(names.insert(name_of(format)).second) << name_of(format);
     EXPECT_GT(trait_of(format).block_elements, 0U);
-    EXPECT_LE(trait_of(format).block_elements, kLargestBlock);
+    EXPECT_LE(trait_of(format).block_elements, kLargestBlock.block_elements);
     EXPECT_GT(trait_of(format).block_bytes, 0U);
   }
   EXPECT_FALSE(is_known(static_cast<Format>(kFormatCount)));

@@ -56,9 +56,7 @@ class RecurrentPlaneTest : public testing::Test {
                      0,
                      {.base = base,
                       .page_bytes = known.page_bytes,
-                      .strip_bytes = known.page_bytes,
-                      .strips = 1,
-                      .row_bytes = 4});
+                      .runs = {.count = 1, .list = {{.strips = 1, .row_bytes = 4}}}});
     free_at_first_ = plane_.available();
     start(1);
   }

@@ -39,17 +39,22 @@ class KernelTest : public testing::Test {
 
   KernelTest() { memory_.fill(kPattern); }
 
-  RowsView view(std::uint32_t parts, std::uint32_t row_bytes, std::uint32_t ring_rows) {
-    return {.pages = memory_.data(),
-            .table = table_.data(),
-            .sequence = &mirror_,
-            .page_bytes = memory_.size() / kPages,
-            .layer_offset = 16,
-            .part_stride = 2 * std::uint64_t{row_bytes},
-            .row_bytes = row_bytes,
-            .parts = parts,
-            .page_rows = 2,
-            .ring_rows = ring_rows};
+  /// Rows of so many strips, each of some f32 or what is given.
+  RowsView view(std::uint32_t strips,
+                std::uint32_t elements,
+                std::uint32_t ring_rows,
+                Format format = Format::kF32) {
+    RowsView made{.pages = memory_.data(),
+                  .table = table_.data(),
+                  .sequence = &mirror_,
+                  .page_bytes = memory_.size() / kPages,
+                  .layer_offset = 16,
+                  .page_rows = 2,
+                  .ring_rows = ring_rows};
+    for (std::uint32_t strip = 0; strip < strips; ++strip) {
+      add_strip(made.strips, elements, format, made.page_rows);
+    }
+    return made;
   }
   /// Bytes that were declared as written, and those that are not the pattern any more.
   void expect_exact(Kernel const& kernel, void const* parameters) {
@@ -84,24 +89,24 @@ class KernelTest : public testing::Test {
       .committed = 1, .open = 4, .generation = 1, .read_slot = 0, .write_slot = {}};
 };
 
-TEST_F(KernelTest, WriteRowsPutsPartsOfRowsInTheirPages) {
-  std::array<float, 12> source{};  // rows 1, 2, 3 of 2 parts of 2 elements
+TEST_F(KernelTest, WriteRowsPutsStripsOfRowsInTheirPages) {
+  std::array<float, 12> source{};  // rows 1, 2, 3 of 2 strips of 2 elements
   for (std::uint32_t i = 0; i < source.size(); ++i) {
     source[i] = static_cast<float>(i) + 1;
   }
   WriteRowsParameters const parameters{
-      .view = view(2, 8, 0), .source = source.data(), .first = 0, .count = 3};
+      .view = view(2, 2, 0), .source = source.data(), .first = 0, .count = 3};
   expect_exact(kWriteRowsKernel, &parameters);
-  EXPECT_EQ(at(5, 8), 1.0F);         // row 1, part 0
-  EXPECT_EQ(at(5, 16 + 8), 3.0F);    // row 1, part 1
+  EXPECT_EQ(at(5, 8), 1.0F);         // row 1, keys
+  EXPECT_EQ(at(5, 16 + 8), 3.0F);    // row 1, values
   EXPECT_EQ(at(2, 0), 5.0F);         // row 2
-  EXPECT_EQ(at(2, 16 + 12), 12.0F);  // row 3, part 1, element 1
+  EXPECT_EQ(at(2, 16 + 12), 12.0F);  // row 3, values, element 1
 }
 
 TEST_F(KernelTest, WriteRowsStartsAtTheFirstOpenRowGiven) {
   float const source = 9;
   WriteRowsParameters const parameters{
-      .view = view(1, 4, 0), .source = &source, .first = 3, .count = 1};
+      .view = view(1, 1, 0), .source = &source, .first = 3, .count = 1};
   expect_exact(kWriteRowsKernel, &parameters);
   EXPECT_EQ(at(7, 0), 9.0F);  // row 1 + 3
 }
@@ -110,14 +115,14 @@ TEST_F(KernelTest, WriteRowsWrapsAroundARing) {
   mirror_.committed = 5;
   std::array<float, 2> const source = {1, 2};
   WriteRowsParameters const parameters{
-      .view = view(1, 4, 6), .source = source.data(), .first = 0, .count = 2};
+      .view = view(1, 1, 6), .source = source.data(), .first = 0, .count = 2};
   expect_exact(kWriteRowsKernel, &parameters);
   EXPECT_EQ(at(7, 4), 1.0F);  // row 5
   EXPECT_EQ(at(5, 0), 2.0F);  // row 6 is physical row 0
 }
 
 TEST_F(KernelTest, WriteRowsNarrowsToTheFormatOfTheView) {
-  // Two rows of 2 parts of 2 elements: ties to both sides, a carry, and what only f16 rounds.
+  // Two rows of 2 strips of 2 elements: ties to both sides, a carry, and what only f16 rounds.
   std::array<float, 8> const source = {257, 259, -511.0F, 2049, 2051, 1, 65520, 0x1p-25F};
   for (auto const& [format, stored] :
        {std::pair{Format::kF16,
@@ -126,19 +131,19 @@ TEST_F(KernelTest, WriteRowsNarrowsToTheFormatOfTheView) {
         {Format::kBf16, {0x4380, 0x4382, 0xc400, 0x4500, 0x4500, 0x3f80, 0x4780, 0x3300}}}) {
     memory_.fill(kPattern);
     mirror_.committed = 0;
-    RowsView narrow = view(2, 4, 0);
-    narrow.format = format;
+    RowsView const narrow = view(2, 2, 0, format);
     WriteRowsParameters const parameters{
         .view = narrow, .source = source.data(), .first = 0, .count = 2};
     std::size_t next = 0;
     kWriteRowsKernel.host(&parameters);
     for (std::uint64_t const row : {0U, 1U}) {
-      for (std::uint64_t const part : {0U, 1U}) {
+      for (std::uint64_t const strip : {0U, 1U}) {
         for (std::uint64_t const element : {0U, 1U}) {
           std::uint16_t found = 0;
-          std::memcpy(&found,
-                      memory_.data() + 5 * std::size_t{128} + 16 + part * 8 + row * 4 + element * 2,
-                      sizeof found);
+          std::memcpy(
+              &found,
+              memory_.data() + 5 * std::size_t{128} + 16 + strip * 8 + row * 4 + element * 2,
+              sizeof found);
           EXPECT_EQ(found, stored.at(next)) << name_of(format) << " element " << next;
           ++next;
         }
@@ -154,9 +159,9 @@ TEST_F(KernelTest, KeyIsTheWeightedMeanWithTheGateClamped) {
   // [value | gate], one element each: weights 0 (clamped), 1 (clamped), 0.5 and 0.75.
   std::array<float, 8> const source = {8, -9, 6, 9, 4, 0, 2, 1};
   std::array<std::uint32_t, 2> key_table = {6, 1};
-  RowsView keys = view(1, 4, 0);
+  RowsView keys = view(1, 1, 0);
   keys.table = key_table.data();
-  WriteIndexerParameters const parameters{.ring = view(1, 8, 0),
+  WriteIndexerParameters const parameters{.ring = view(1, 2, 0),
                                           .keys = keys,
                                           .source = source.data(),
                                           .first = 0,
@@ -174,9 +179,9 @@ TEST_F(KernelTest, FinalKeysAndUnfinishedPoolsAreLeftAlone) {
   mirror_.committed = 2;
   std::array<float, 6> const source = {1, 0, 1, 0, 1, 0};
   std::array<std::uint32_t, 2> key_table = {6, 1};
-  RowsView keys = view(1, 4, 0);
+  RowsView keys = view(1, 1, 0);
   keys.table = key_table.data();
-  WriteIndexerParameters const parameters{.ring = view(1, 8, 0),
+  WriteIndexerParameters const parameters{.ring = view(1, 2, 0),
                                           .keys = keys,
                                           .source = source.data(),
                                           .first = 0,
@@ -199,9 +204,9 @@ TEST_F(KernelTest, WithoutASourceOnlyKeysAreWritten) {
   }
   auto const before = memory_;
   std::array<std::uint32_t, 1> key_table = {6};
-  RowsView keys = view(1, 4, 0);
+  RowsView keys = view(1, 1, 0);
   keys.table = key_table.data();
-  WriteIndexerParameters const parameters{.ring = view(1, 8, 0),
+  WriteIndexerParameters const parameters{.ring = view(1, 2, 0),
                                           .keys = keys,
                                           .source = nullptr,
                                           .first = 0,
@@ -352,11 +357,14 @@ void run_program(Cache& cache, std::uint32_t seed, std::uint32_t steps) {
 }
 
 TEST(DeclaredAccesses, EveryByteThatChangesWasDeclared) {
-  for (Layout const& layout : {attention_layout(),
-                               latent_layout(),
-                               hybrid_layout(),
-                               formats_layout(),
-                               pool_of_one_layout()}) {
+  std::vector<Layout> layouts = layouts_of_formats();
+  layouts.insert(layouts.end(),
+                 {attention_layout(),
+                  latent_layout(),
+                  hybrid_layout(),
+                  formats_layout(),
+                  pool_of_one_layout()});
+  for (Layout const& layout : layouts) {
     for (std::uint32_t seed = 1; seed <= 6; ++seed) {
       DeclaringDevice device;
       auto cache = Cache::create(layout, device);

@@ -17,7 +17,7 @@ constexpr LayerRules kRules{.layer = 3, .ranks = 2, .page_rows = 4, .largest_rou
 
 RowsDescription ring() {
   return {.kind = PlaneKind::kTailRing,
-          .elements = 4,
+          .strips = strips_of({4}),
           .window_rows = 2,
           .ring_rows = 8,
           .pool = 2,
@@ -52,11 +52,13 @@ TEST(Rule, RingRefusesWhatItCannotServe) {
   EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.ring_rows = 0; }), kInvalid, "tail_ring"));
   EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.ring_rows = 4; }), kInvalid, "tail_ring"));
   EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.ring_rows = 10; }), kInvalid, "tail_ring"));
-  EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.elements = 3; }), kInvalid, "tail_ring"));
-  EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.parts = 2; }), kInvalid, "tail_ring"));
-  EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.split = true; }), kInvalid, "tail_ring"));
   EXPECT_TRUE(
-      HasCode(refused([](auto& rows) { rows.format = Format::kF16; }), kInvalid, "tail_ring"));
+      HasCode(refused([](auto& rows) { rows.strips[0].elements = 3; }), kInvalid, "tail_ring"));
+  EXPECT_TRUE(
+      HasCode(refused([](auto& rows) { rows.strips[1].elements = 4; }), kInvalid, "tail_ring"));
+  EXPECT_TRUE(HasCode(refused([](auto& rows) { rows.split = true; }), kInvalid, "tail_ring"));
+  EXPECT_TRUE(HasCode(
+      refused([](auto& rows) { rows.strips[0].format = Format::kF16; }), kInvalid, "tail_ring"));
 }
 
 TEST(Rule, PagedRefusesARing) {
@@ -64,7 +66,7 @@ TEST(Rule, PagedRefusesARing) {
 }
 
 TEST(Rule, DraftRefusesKeysAndWhatTheyAreMadeOf) {
-  RowsDescription rows{.kind = PlaneKind::kDraftLatent, .elements = 4};
+  RowsDescription rows{.kind = PlaneKind::kDraftLatent, .strips = strips_of({4})};
   EXPECT_TRUE(IsOk(check(PlaneRule::kDraft, rows)));
   rows.pooled = true;
   EXPECT_TRUE(HasCode(check(PlaneRule::kDraft, rows), ErrorCode::kInvalidArgument, "draft_latent"));
@@ -74,7 +76,7 @@ TEST(Rule, DraftRefusesKeysAndWhatTheyAreMadeOf) {
 }
 
 TEST(Rule, RowsAndStatesDoNotChangePlaces) {
-  RowsDescription const rows{.kind = PlaneKind::kLatent, .elements = 4};
+  RowsDescription const rows{.kind = PlaneKind::kLatent, .strips = strips_of({4})};
   StateDescription const state{.kind = PlaneKind::kHeld, .held = 1};
   EXPECT_TRUE(HasCode(check(PlaneRule::kSlot, rows), ErrorCode::kInvalidArgument, "latent"));
   EXPECT_TRUE(IsOk(traits_of(PlaneRule::kSlot).check_state(state, kRules)));

@@ -58,9 +58,7 @@ class TailRingPlaneTest : public testing::Test {
                      kRing,
                      {.base = base,
                       .page_bytes = known.page_bytes,
-                      .strip_bytes = known.strip_bytes,
-                      .strips = 1,
-                      .row_bytes = known.row_bytes});
+                      .runs = internal::storage::runs_of(known.strips, known.layer_count)});
     free_at_first_ = plane_.available();
   }
   ~TailRingPlaneTest() override { EXPECT_TRUE(plane_.audit()); }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <holdfast/cache.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -58,10 +59,15 @@ T number_at(Bytes const& bytes, std::size_t at) {
 }
 
 std::vector<Layout> layouts() {
-  return {with_entries(attention_layout()),
-          with_entries(latent_layout()),
-          with_entries(hybrid_layout()),
-          with_entries(recurrent_layout())};
+  std::vector<Layout> layouts{
+      attention_layout(), latent_layout(), hybrid_layout(), recurrent_layout()};
+  for (Layout& layout : layouts_of_formats()) {
+    layouts.push_back(std::move(layout));
+  }
+  for (Layout& layout : layouts) {
+    layout = with_entries(layout);
+  }
+  return layouts;
 }
 
 /// The same planes with everything else different.
@@ -77,13 +83,16 @@ Layout elsewhere(Layout layout) {
 
 /// Payload by the formula: state + p * row + floor(p / pool) * key + (p mod pool) * indexer row.
 std::uint64_t payload_of(Layout const& layout, std::uint64_t p) {
+  std::uint64_t bytes = 0;  // of rows with a format
   std::uint64_t floats = 0;
   for (Layer const& layer : layout.layers) {
     for (PlaneSpec const& spec : layer.planes) {
       if (auto const* kv = std::get_if<AttentionKvSpec>(&spec)) {
-        floats += p * 2 * kv->heads * kv->head_dim;
+        std::uint64_t const elements = std::uint64_t{kv->heads} * kv->head_dim;
+        bytes += p * stored_bytes(kv->format, elements);
+        bytes += p * stored_bytes(kv->value_format.value_or(kv->format), elements);
       } else if (auto const* latent = std::get_if<LatentSpec>(&spec)) {
-        floats += p * latent->width;
+        bytes += p * stored_bytes(latent->format, latent->width);
       } else if (auto const* indexer = std::get_if<IndexerSpec>(&spec)) {
         floats += p / indexer->pool * indexer->key_width + p % indexer->pool * indexer->index_width;
       } else if (auto const* state = std::get_if<RecurrentSpec>(&spec)) {
@@ -98,7 +107,7 @@ std::uint64_t payload_of(Layout const& layout, std::uint64_t p) {
       }
     }
   }
-  return floats * sizeof(float);
+  return bytes + floats * sizeof(float);
 }
 
 TEST(EntryBytesFigure, FollowsTheFormulaAndGrowsWithAddressedPlanes) {
@@ -235,6 +244,22 @@ TEST_F(RefusalTest, BytesOfAnotherLayoutAreRefusedThoughTheirSizeIsTheSame) {
   Bytes const bytes = from.bytes_of(from.entry_of(make_tokens(5, 1)));
   EXPECT_EQ(bytes.size(), to.bytes_of(to.entry_of(make_tokens(5, 1))).size());
   EXPECT_TRUE(HasCode(to.cache->deserialize(kScope, bytes), ErrorCode::kInvalidArgument, "layout"));
+}
+
+// That values are as keys may be said or not; as anything else it is another layout.
+TEST(ByteForm, FormatOfValuesIsPartOfTheLayout) {
+  auto const bytes_of = [](std::optional<Format> values) {
+    AttentionKvSpec const spec{
+        .heads = 2, .head_dim = 2, .format = Format::kF16, .value_format = values};
+    EntryBench bench{with_entries(small_layout({{{spec}}}))};
+    return bench.bytes_of(bench.entry_of(make_tokens(5, 1)));
+  };
+  Bytes const unsaid = bytes_of(std::nullopt);
+  EXPECT_EQ(bytes_of(Format::kF16), unsaid);
+  Bytes const other = bytes_of(Format::kBf16);
+  EXPECT_EQ(other.size(), unsaid.size());
+  EXPECT_NE(number_at<std::uint64_t>(other, kLayoutAt),
+            number_at<std::uint64_t>(unsaid, kLayoutAt));
 }
 
 TEST_F(RefusalTest, SizesThatAreLiesAreDamagedEvenWithARightChecksum) {

@@ -54,9 +54,7 @@ class PagedTableTest : public testing::Test {
                      0,
                      {.base = base,
                       .page_bytes = known.page_bytes,
-                      .strip_bytes = known.strip_bytes,
-                      .strips = 1,
-                      .row_bytes = known.row_bytes});
+                      .runs = internal::storage::runs_of(known.strips, known.layer_count)});
     free_at_first_ = table_.pages().free_count();
   }
   ~PagedTableTest() override { EXPECT_TRUE(table_.audit()); }

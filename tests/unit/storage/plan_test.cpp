@@ -317,7 +317,7 @@ TEST(Plan, LayersOfOtherFormatsAreOtherClasses) {
   ASSERT_TRUE(IsOk(make_plan(formats_layout(), plan)));
   std::vector<Format> formats;
   for (std::uint32_t index = 0; index < plan.class_count; ++index) {
-    formats.push_back(plan.classes[index].format);
+    formats.push_back(plan.classes[index].strips[0].format);
   }
   EXPECT_EQ(formats,
             (std::vector{Format::kF16,     // attention KV of layer 0
@@ -339,7 +339,7 @@ TEST(Plan, APoolOfOneMakesKeysAloneAndTheyAreWritten) {
   EXPECT_FALSE(keys.derived);
   EXPECT_EQ(keys.unit_tokens, 1U);
   EXPECT_EQ(keys.entries, 20U);
-  EXPECT_EQ(keys.row_bytes, 8U);
+  EXPECT_EQ(keys.strips.row_bytes(), 8U);
   EXPECT_EQ(keys.ring_rows, 0U);
 }
 
@@ -349,16 +349,57 @@ TEST(Plan, RowsTakeTheBytesOfTheirFormat) {
     Plan plan;
     ASSERT_TRUE(
         IsOk(make_plan(small_layout({{{LatentSpec{.width = 3, .format = format}}}}), plan)));
-    EXPECT_EQ(plan.classes[0].row_bytes, bytes) << name_of(format);
+    EXPECT_EQ(plan.classes[0].strips.row_bytes(), bytes) << name_of(format);
     EXPECT_EQ(plan.classes[0].page_bytes, 2 * bytes) << name_of(format);
   }
 }
 
-TEST(Format, EveryFormatHasItsName) {
-  EXPECT_STREQ(name_of(Format::kF32), "f32");
-  EXPECT_STREQ(name_of(Format::kF16), "f16");
-  EXPECT_STREQ(name_of(Format::kBf16), "bf16");
-  EXPECT_STREQ(name_of(static_cast<Format>(kFormatCount)), "unknown");
+void expect_refusal(Layout const& layout, std::int32_t layer, char const* field) {
+  Status const refused = validate(layout);
+  ASSERT_TRUE(HasCode(refused, ErrorCode::kInvalidArgument, field));
+  EXPECT_EQ(refused.error().layer, layer);
+}
+
+TEST(Plan, RowsOfEveryFormatAreWholeBlocks) {
+  for (std::uint32_t i = 0; i < kFormatCount; ++i) {
+    auto const format = static_cast<Format>(i);
+    SCOPED_TRACE(name_of(format));
+    std::uint32_t const block = trait_of(format).block_elements;
+    Plan plan;
+    Layout layout = small_layout({{{small_attention()}}, {{LatentSpec{.width = block}}}});
+    auto& latent = std::get<LatentSpec>(layout.layers[1].planes[0]);
+    auto& attention = std::get<AttentionKvSpec>(layout.layers[0].planes[0]);
+    latent.format = format;
+    ASSERT_TRUE(IsOk(make_plan(layout, plan))) << name_of(format);
+    EXPECT_EQ(plan.classes[1].strips.row_bytes(), trait_of(format).block_bytes);
+    if (block == 1) {
+      continue;
+    }
+    latent.width = block + 1;
+    expect_refusal(layout, 1, "latent.width");
+    latent.width = block;
+    // Two heads of half a block are a whole one, and it would straddle them.
+    attention = {.heads = block, .head_dim = 1, .format = format};
+    expect_refusal(layout, 0, "attention_kv.head_dim");
+    attention = {.heads = block, .head_dim = 1, .value_format = format};
+    expect_refusal(layout, 0, "attention_kv.head_dim");
+  }
+}
+
+TEST(Plan, KeysAndValuesHaveFormatsOfTheirOwn) {
+  AttentionKvSpec const spec{
+      .heads = 1, .head_dim = 3, .format = Format::kBf16, .value_format = Format::kF32};
+  Layout layout = small_layout({{{spec}}, {{spec}}});
+  layout.page_rows = 1;
+  Plan plan;
+  ASSERT_TRUE(IsOk(make_plan(layout, plan)));
+  auto const& kv = plan.classes[0];
+  ASSERT_EQ(kv.strips.count, 2U);
+  EXPECT_EQ(kv.strips[0], (Strip{0, 3, 6, Format::kBf16}));
+  EXPECT_EQ(kv.strips[1], (Strip{8, 3, 12, Format::kF32})) << "behind 2 bytes that align it";
+  EXPECT_EQ(kv.page_bytes, 2U * 20U);
+  EXPECT_EQ(kv.row_elements, 6U);
+  EXPECT_EQ(*entry_bytes(layout, 5), 2U * 5U * 18U) << "an entry has rows alone";
 }
 
 TEST(Plan, SizesAreTheWorstCaseWhenCapacityIsZero) {
@@ -367,8 +408,8 @@ TEST(Plan, SizesAreTheWorstCaseWhenCapacityIsZero) {
   auto const& kv = plan.classes[0];
   EXPECT_EQ(kv.entries, 20U);
   EXPECT_EQ(kv.pages, (3U + 4U) * 20U + 1U);
-  EXPECT_EQ(kv.row_bytes, 8U);                  // one part: 2 heads of 1 f32
-  EXPECT_EQ(kv.page_bytes, 2U * 2U * 2U * 8U);  // layers, parts, page rows, row bytes
+  EXPECT_EQ(kv.strips[0].row_bytes, 8U);        // 2 heads of 1 f32
+  EXPECT_EQ(kv.page_bytes, 2U * 2U * 2U * 8U);  // layers, strips, page rows, row bytes
   auto const& keys = plan.classes[2];
   EXPECT_EQ(keys.unit_tokens, 2U);
   EXPECT_EQ(keys.entries, 10U);

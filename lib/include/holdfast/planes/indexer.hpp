@@ -67,7 +67,7 @@ struct IndexerSpec {
   void describe(Sink&& sink) const {
     bool const has_ring = pool > 1;
     sink(RowsDescription{.kind = PlaneKind::kPoolKeys,
-                         .elements = key_width,
+                         .strips = strips_of({key_width}),
                          .unit_tokens = pool,
                          .shape = ring_rows,
                          .pool = pool,
@@ -75,7 +75,7 @@ struct IndexerSpec {
                          .derived = has_ring});
     if (has_ring) {
       sink(RowsDescription{.kind = PlaneKind::kTailRing,
-                           .elements = index_width,
+                           .strips = strips_of({index_width}),
                            .shape = ring_rows,
                            .window_rows = pool,
                            .ring_rows = ring_rows,

@@ -19,10 +19,12 @@ struct LatentSpec {
     visit.size("latent.width", self.width);
     visit.format("latent.format", self.format);
   }
-  [[nodiscard]] Status check(LayerRules const& /*rules*/) const noexcept { return {}; }
+  [[nodiscard]] Status check(LayerRules const& rules) const noexcept {
+    return rules.blocks("latent.width", width, format);
+  }
   template <typename Sink>
   void describe(Sink&& sink) const {
-    sink(RowsDescription{.kind = PlaneKind::kLatent, .elements = width, .format = format});
+    sink(RowsDescription{.kind = PlaneKind::kLatent, .strips = strips_of({width, format})});
   }
 };
 

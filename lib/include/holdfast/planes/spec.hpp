@@ -10,9 +10,10 @@
 //   describe         the planes that it makes in one layer
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <holdfast/format.hpp>
 #include <holdfast/result.hpp>
+#include <holdfast/strips.hpp>
 #include <vector>
 
 // X(spec, the plane kinds that it makes...). Kinds are numbered in this order, and plane classes
@@ -60,13 +61,24 @@ struct PlaneTrait {
 /// Largest value of any size field of a layout; keeps every byte count inside 63 bits.
 inline constexpr std::uint32_t kLargestSize = 1U << 24U;
 
+/// One strip of the rows of a plane, all ranks together.
+struct StripDescription {
+  std::uint64_t elements = 0;  ///< of one row; 0 = no strip, nor any after it
+  Format format = Format::kF32;
+};
+
+/// The strips of a row, those that there are first.
+using StripDescriptions = std::array<StripDescription, kLargestStripCount>;
+[[nodiscard]] constexpr StripDescriptions strips_of(StripDescription first,
+                                                    StripDescription second = {}) noexcept {
+  return {{first, second}};
+}
+
 /// A plane with rows, in one layer, all ranks together.
 struct RowsDescription {
   PlaneKind kind = PlaneKind{};
-  std::uint64_t elements = 0;     ///< of one row, all parts
-  std::uint32_t parts = 1;        ///< equal parts of a row that are stored apart
+  StripDescriptions strips{};
   std::uint32_t unit_tokens = 1;  ///< tokens that one row stands for
-  Format format = Format::kF32;   ///< in which elements are stored
   std::uint32_t shape = 0;        ///< tells shapes of equal width apart; layers of one shape share
                                   ///< a plane class
   std::uint32_t window_rows =
@@ -77,7 +89,27 @@ struct RowsDescription {
   std::uint32_t key_width = 0;  ///< of indexer planes, elements
   bool derived = false;  ///< pool keys: built by the library from the pooled rows of its layer
   bool pooled = false;   ///< pool keys are made of its rows
-  bool split = false;    ///< each rank holds its share of every part; else all of it
+  bool split = false;    ///< each rank holds its share of every strip; else all of it
+
+  [[nodiscard]] constexpr std::uint32_t strip_count() const noexcept {
+    std::uint32_t count = 0;
+    while (count < kLargestStripCount && strips[count].elements != 0) {
+      ++count;
+    }
+    return count;
+  }
+  /// Elements of a row.
+  [[nodiscard]] constexpr std::uint64_t elements() const noexcept {
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < strip_count(); ++i) {
+      sum += strips[i].elements;
+    }
+    return sum;
+  }
+  /// Whether a row is one strip of f32.
+  [[nodiscard]] constexpr bool is_plain() const noexcept {
+    return strip_count() == 1 && strips[0].format == Format::kF32;
+  }
 };
 
 /// The part of the state slot that one layer owns, all ranks together. Ranks split channels and
@@ -119,6 +151,17 @@ struct LayerRules {
     }
     if (value > kLargestSize) {
       return refuse(field, "is larger than any size may be", value, kLargestSize);
+    }
+    return {};
+  }
+  /// The field holds whole blocks of a known format.
+  [[nodiscard]] Status blocks(char const* field,
+                              std::uint32_t value,
+                              Format format) const noexcept {
+    std::uint32_t const block = trait_of(format).block_elements;
+    if (value % block != 0) {
+      return refuse(
+          field, "is not a multiple of the elements that its format stores together", value, block);
     }
     return {};
   }
