@@ -173,7 +173,11 @@ llama_pos Engine::next_position(int sequence) const {
   return llama_memory_seq_pos_max(memory(), sequence) + 1;
 }
 
+// A batch above n_batch is one that llama.h does not allow, and the library aborts.
 Answer Engine::decode(std::vector<Row> const& rows) {
+  if (rows.size() > kBatch) {
+    return Answer::refused("batch");
+  }
   std::map<int, llama_pos> next;
   for (int sequence = 0; sequence < kSequences; ++sequence) {
     next[sequence] = next_position(sequence);
