@@ -32,7 +32,8 @@ std::uint32_t uses(std::string const& folder, std::string const& word) {
   for (auto const& entry :
        fs::recursive_directory_iterator{fs::path{HOLDFAST_SOURCE_DIR} / folder}) {
     std::string const name = entry.path().filename().string();
-    if (entry.path().extension() == ".cpp" && name != "points.cpp" && name != "sometimes.cpp") {
+    bool const is_code = entry.path().extension() == ".cpp" || entry.path().extension() == ".hpp";
+    if (is_code && name != "points.cpp" && entry.path().stem() != "sometimes") {
       std::string const text = content_of(entry.path());
       for (std::size_t at = text.find(word); at != std::string::npos;
            at = text.find(word, at + 1)) {

@@ -32,6 +32,7 @@ std::vector<Layer> const& layers() {
       {"tests", {"holdfast", "models", "invariants", "fuzz", "tests"}},
       {"tests/unit", {"holdfast", "models", "invariants", "fuzz", "tests", "lib"}},
       {"tests/contract", {"holdfast", "models", "invariants", "fuzz", "tests", "lib"}},
+      {"tests/engines", {"holdfast", "models", "fuzz", "tests", "adapters"}},
       {"tests/compile_fail", {"holdfast", "lib", "models", "tests"}},
       {"examples", {"holdfast", "examples"}},
   };

@@ -67,14 +67,14 @@ class WindowedPlaneTest : public testing::Test {
   WindowedPlaneTest() {
     ClassPlan& known = plan_.classes[0];
     known = {};
-    known.layer_count = known.parts = known.unit_tokens = 1;
+    known.layer_count = known.unit_tokens = 1;
     known.row_elements = 1;
-    known.row_bytes = sizeof(float);
+    add_strip(known.strips, 1, Format::kF32, kPageRows);
     known.page_rows = kPageRows;
     known.window_rows = 4;
     known.entries = kEntries;
     known.pages = 41;
-    known.strip_bytes = known.page_bytes = kPageRows * sizeof(float);
+    known.page_bytes = known.strips.layer_bytes;
     plan_.class_count = 1;
     plan_.sequence_limit = 3;
     plan_.snapshot_limit = 4;
@@ -87,9 +87,7 @@ class WindowedPlaneTest : public testing::Test {
                      0,
                      {.base = base,
                       .page_bytes = known.page_bytes,
-                      .strip_bytes = known.strip_bytes,
-                      .strips = 1,
-                      .row_bytes = known.row_bytes});
+                      .runs = internal::storage::runs_of(known.strips, known.layer_count)});
     free_at_first_ = plane_.available();
   }
   ~WindowedPlaneTest() override { EXPECT_TRUE(plane_.audit()); }

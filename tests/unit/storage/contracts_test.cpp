@@ -51,9 +51,7 @@ struct Bench {
                     0,
                     {.base = base,
                      .page_bytes = known.page_bytes,
-                     .strip_bytes = known.strip_bytes,
-                     .strips = 1,
-                     .row_bytes = known.row_bytes});
+                     .runs = internal::storage::runs_of(known.strips, known.layer_count)});
     EXPECT_TRUE(step.begin());
     table.extend(kAnna, 3, step);
   }
