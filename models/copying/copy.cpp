@@ -46,7 +46,9 @@ bool take(std::span<std::byte const>& bytes, T* values, std::size_t count) {
   if (bytes.size() < count * sizeof(T)) {
     return false;
   }
-  std::memcpy(values, bytes.data(), count * sizeof(T));
+  if (count != 0) {  // `values` may be null when there is nothing
+    std::memcpy(values, bytes.data(), count * sizeof(T));
+  }
   bytes = bytes.subspan(count * sizeof(T));
   return true;
 }
