@@ -64,6 +64,7 @@ Json summary_json(EngineResult const& result) {
           {"logits_compared", counts.compared},
           {"refused", counts.refused},
           {"weak", counts.weak},
+          {"skipped", counts.skipped},
           {"failed", counts.failed},
           {"seconds", result.seconds},
           {"programs_per_second", rate_of(counts.programs, result.seconds)},
@@ -77,7 +78,8 @@ Json summary_json(EngineResult const& result) {
 std::string summary(EngineResult const& result) {
   fuzz::EngineCounts const& counts = result.counts;
   return fmt::format(
-      "engine      {} {}\nprograms    {} ({:.0f}/s)\noperations  {}, {} refused, {} weak\n"
+      "engine      {} {}\nprograms    {} ({:.0f}/s)\noperations  {}, {} refused, {} weak; {} not "
+      "sent\n"
       "logits      {} compared; {} histories asked for, {} known\n"
       "tolerance   {:.1e}; noise {:.1e}, signal {:.1e}\ncovered     {} of (operation, operation, "
       "knob, "
@@ -89,6 +91,7 @@ std::string summary(EngineResult const& result) {
       counts.operations,
       counts.refused,
       counts.weak,
+      counts.skipped,
       counts.compared,
       counts.session.cold_asked,
       counts.session.cold_known,

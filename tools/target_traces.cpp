@@ -75,12 +75,17 @@ std::string verdict_text(fuzz::EngineVerdict const& verdict, fuzz::EngineProgram
   if (verdict.refused_knobs) {
     return "the engine refuses these knobs";
   }
-  return verdict.failed() ? fmt::format("{} at operation {}, {}: {}",
-                                        verdict.oracle,
-                                        verdict.at,
-                                        model::name_of(program.ops[verdict.at]),
-                                        verdict.text)
-                          : "holds";
+  if (verdict.failed()) {
+    return fmt::format("{} at operation {}, {}: {}",
+                       verdict.oracle,
+                       verdict.at,
+                       model::name_of(program.ops[verdict.at]),
+                       verdict.text);
+  }
+  return verdict.skipped == 0
+             ? "holds"
+             : fmt::format("holds; {} made no sense after what the engine answered: not sent",
+                           counted(verdict.skipped, "operation"));
 }
 
 fuzz::EngineStory story_of(TargetOptions const& options,

@@ -79,7 +79,8 @@ class Worker {
 
   void note(EngineProgram const& program, EngineVerdict const& verdict) {
     ++counts_.programs;
-    counts_.operations += verdict.steps.size();
+    counts_.operations += verdict.steps.size() - verdict.skipped;
+    counts_.skipped += verdict.skipped;
     counts_.failed += verdict.failed() ? 1U : 0U;
     std::vector<std::uint64_t> knob_keys;
     for (auto const& [knob, value] : program.knobs) {
@@ -87,6 +88,9 @@ class Worker {
     }
     char const* before = "nothing";
     for (EngineStep const& step : verdict.steps) {
+      if (step.skipped) {
+        continue;
+      }
       counts_.compared += step.compared;
       counts_.refused += step.answer.reply == model::Reply::kRefused ? 1U : 0U;
       counts_.weak += step.answer.reply == model::Reply::kWeak ? 1U : 0U;
@@ -192,6 +196,7 @@ void EngineCounts::add(EngineCounts const& other) noexcept {
   compared += other.compared;
   refused += other.refused;
   weak += other.weak;
+  skipped += other.skipped;
   failed += other.failed;
   session.starts += other.session.starts;
   session.cold_asked += other.session.cold_asked;

@@ -20,7 +20,8 @@ struct EngineCounts {
   std::uint64_t compared = 0;  ///< lines of logits that were
   std::uint64_t refused = 0;
   std::uint64_t weak = 0;
-  std::uint64_t failed = 0;  ///< programs
+  std::uint64_t skipped = 0;  ///< operations that made no sense after what the engine answered
+  std::uint64_t failed = 0;   ///< programs
   SessionCounts session;
 
   void add(EngineCounts const& other) noexcept;

@@ -122,7 +122,7 @@ bool EngineGenerator::is_avoided(EngineOp const& op, Draft const& draft) const {
 
 /// Takes an operation into the program, and believes what it is likely to answer.
 bool EngineGenerator::add(EngineOp const& op, Draft& draft) const {
-  if (!draft.model.makes_sense(op) || draft.model.reads_lost(op) || is_avoided(op, draft)) {
+  if (!draft.model.makes_sense(op) || is_avoided(op, draft)) {
     return false;
   }
   draft.model.apply(op, draft.model.likely(op));

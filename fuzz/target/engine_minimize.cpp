@@ -21,7 +21,7 @@ constexpr std::size_t kMostForPairs = 24;
 bool makes_sense(EngineProgram const& program, model::Hello const& hello) {
   model::HistoryModel model{hello, program.knobs};
   for (EngineOp const& op : program.ops) {
-    if (!model.makes_sense(op) || model.reads_lost(op)) {
+    if (!model.makes_sense(op)) {
       return false;
     }
     model.apply(op, model.likely(op));

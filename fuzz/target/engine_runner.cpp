@@ -47,6 +47,10 @@ EngineVerdict EngineRunner::judge(EngineRun run, std::size_t operations) const {
   EngineVerdict verdict{.refused_knobs = run.refused_knobs, .steps = std::move(run.steps)};
   for (std::size_t i = 0; i < verdict.steps.size() && !verdict.failed(); ++i) {
     EngineStep& step = verdict.steps[i];
+    if (step.skipped) {
+      ++verdict.skipped;
+      continue;
+    }
     verdict.at = i;
     verdict.text = compare(step);
     if (!verdict.text.empty()) {

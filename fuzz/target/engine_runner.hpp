@@ -15,7 +15,8 @@ struct EngineVerdict {
   std::size_t at = 0;  ///< the operation
   std::string text;    ///< what is wrong
   bool refused_knobs = false;
-  std::vector<EngineStep> steps;  ///< that were answered
+  std::size_t skipped = 0;        ///< operations that made no sense after what the engine answered
+  std::vector<EngineStep> steps;  ///< that were answered or skipped
 
   [[nodiscard]] bool failed() const noexcept { return !oracle.empty(); }
 };

@@ -39,7 +39,9 @@ std::string error_text(EngineStep const& step) {
 }
 
 std::string reply_text(EngineStep const& step) {
-  return model::kReplyNames[static_cast<std::size_t>(step.answer.reply)] + step.answer.rest;
+  return step.skipped
+             ? "not sent"
+             : model::kReplyNames[static_cast<std::size_t>(step.answer.reply)] + step.answer.rest;
 }
 
 /// A bar on a log scale, with the tolerance as a line.

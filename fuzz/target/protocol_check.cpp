@@ -11,6 +11,8 @@
 namespace holdfast::fuzz {
 namespace {
 
+using model::Reply;
+
 constexpr std::size_t kMostFaults = 20;
 
 /// A line with everything that came back.
@@ -19,6 +21,16 @@ struct Asked {
   std::vector<std::string> answer;
   Trouble trouble;
 };
+
+/// How it was closed; `error` when it was not.
+Reply reply_of(Asked const& asked) {
+  std::string const last = asked.answer.empty() ? "" : asked.answer.back();
+  auto const found = std::find(
+      model::kReplyNames.begin(), model::kReplyNames.end(), last.substr(0, last.find(' ')));
+  return asked.trouble.ending != Ending::kFine || found == model::kReplyNames.end()
+             ? Reply::kError
+             : static_cast<Reply>(found - model::kReplyNames.begin());
+}
 
 class Checker {
  public:
@@ -43,36 +55,37 @@ class Checker {
   /// What one program is answered with; faults are noted the first time.
   std::vector<std::string> run(EngineProgram const& program, bool first) {
     std::vector<std::string> all;
-    std::vector<std::string> lines = {"reset " + model::text_of(program.knobs) +
-                                      (program.knobs.empty() ? "" : " ") + "seed=1"};
-    for (model::EngineOp const& op : program.ops) {
-      lines.push_back(model::wire_of(op, report_.hello.vocabulary));
-      lines.emplace_back("positions");
-    }
-    lines.emplace_back("cold tokens=1.2!.3.1!");
-    lines.emplace_back("positions");
-    std::string positions;
-    for (std::string const& line : lines) {
-      Asked const asked = ask(line, false);
+    auto const say = [&](std::string const& line) {
+      Asked asked = ask(line, false);
       if (first) {
         look(asked);
       }
-      if (asked.trouble.ending != Ending::kFine) {
-        break;
-      }
       all.insert(all.end(), asked.answer.begin(), asked.answer.end());
-      if (line == "positions") {
-        bool const after_cold = positions.rfind("cold ", 0) == 0;
-        if (after_cold && first && positions.substr(5) != asked.answer.back()) {
-          complain(asked, "cold changed positions");
-        }
-        positions = asked.answer.back();
-      } else if (line.rfind("cold ", 0) == 0) {
-        positions = "cold " + positions;
-      } else if (asked.answer.size() == 1 && asked.answer.back().rfind("refused", 0) == 0 &&
-                 line.rfind("reset", 0) == 0) {
-        break;
+      return asked;
+    };
+    std::string const knobs = model::text_of(program.knobs);
+    if (reply_of(say("reset " + knobs + (knobs.empty() ? "" : " ") + "seed=1")) != Reply::kOk) {
+      return all;
+    }
+    model::HistoryModel model{report_.hello, program.knobs};
+    for (model::EngineOp const& op : program.ops) {
+      if (!model.makes_sense(op)) {
+        continue;
       }
+      Asked const asked = say(model::wire_of(op, report_.hello.vocabulary));
+      if (reply_of(asked) == Reply::kError) {
+        return all;
+      }
+      model.apply(op, reply_of(asked));
+      if (reply_of(say("positions")) == Reply::kError) {
+        return all;
+      }
+    }
+    std::string const positions = all.back();
+    say("cold tokens=1.2!.3.1!");
+    Asked const after = say("positions");
+    if (first && after.trouble.ending == Ending::kFine && after.answer.back() != positions) {
+      complain(after, "cold changed positions");
     }
     return all;
   }

@@ -50,6 +50,114 @@ std::string cold_line(Expected const& history, std::vector<std::size_t> const& l
   return line + (history.first != 0 ? " first=" + std::to_string(history.first) : "") + "\n";
 }
 
+bool saves(model::EngineKind kind) {
+  return kind == model::EngineKind::kSave || kind == model::EngineKind::kSaveAll ||
+         kind == model::EngineKind::kSavePart;
+}
+
+/// Applies the answers to the model, one operation after the other.
+class Follower {
+ public:
+  Follower(model::Hello const& hello, EngineProgram const& program, EngineRun& run)
+      : hello_{hello}, program_{program}, run_{run}, model_{hello, program.knobs} {}
+
+  /// Operations up to there can be sent without a look at answers. The first to which the engine has a choice of
+  /// answers is the last one; the next one must make sense after each of them.
+  [[nodiscard]] std::size_t piece_end() const {
+    HistoryModel model = model_;
+    for (std::size_t i = run_.steps.size(); i < program_.ops.size(); ++i) {
+      EngineOp const& op = program_.ops[i];
+      if (!model.makes_sense(op)) {
+        return i;
+      }
+      if (model.has_choice(op)) {
+        return i + 1;
+      }
+      model.apply(op, Reply::kOk);
+    }
+    return program_.ops.size();
+  }
+
+  /// Leaves the next operation out.
+  void skip() {
+    EngineOp const& op = program_.ops[run_.steps.size()];
+    EngineStep& step = run_.steps.emplace_back();
+    step.op = op;
+    step.skipped = true;
+    step.before = step.after = before_;
+    note_histories(step);
+  }
+
+  [[nodiscard]] bool is_over() const {
+    return !is_followed_ || run_.trouble.ending != Ending::kFine ||
+           run_.steps.size() == program_.ops.size();
+  }
+
+  /// Takes the answers to the next operations, each with that to `positions`.
+  void take(std::vector<EngineAnswer>& answers) {
+    for (std::size_t i = 0; i + 1 < answers.size() && is_followed_; i += 2) {
+      take_one(answers[i], answers[i + 1]);
+    }
+  }
+
+ private:
+  void take_one(EngineAnswer& answer, EngineAnswer const& positions) {
+    auto const after = model::parse_positions(positions.rest, hello_.sequences);
+    if (!after || positions.reply != Reply::kOk) {
+      std::string const word = model::kReplyNames[static_cast<std::size_t>(positions.reply)];
+      run_.trouble = {Ending::kProtocol,
+                      "'positions' was answered with " + model::quoted(word + positions.rest)};
+      is_followed_ = false;
+      return;
+    }
+    EngineOp const& op = program_.ops[run_.steps.size()];
+    is_followed_ = model_.makes_sense(op);  // an answer that nobody may give came before it
+    if (!is_followed_) {
+      return;
+    }
+    EngineStep& step = run_.steps.emplace_back();
+    step.op = op;
+    step.answer = std::move(answer);
+    step.may_refuse = model_.may_refuse(step.op);
+    step.may_be_weak = model_.may_be_weak(step.op);
+    step.named = model_.named(step.op);
+    step.before = before_;
+    note_bytes(step);
+    model_.apply(step.op, step.answer.reply);
+    step.histories = model_.expected();
+    note_histories(step);
+    step.after = before_ = *after;
+  }
+
+  void note_bytes(EngineStep& step) {
+    if (info_of(step.op.kind).has(model::kEntry) && step.answer.reply == Reply::kOk) {
+      step.saved_bytes = saved_[step.op.entry];
+      if (saves(step.op.kind) || step.op.kind == model::EngineKind::kDamage) {
+        saved_[step.op.entry] = saves(step.op.kind) ? step.answer.number("bytes") : std::nullopt;
+      }
+    }
+  }
+
+  void note_histories(EngineStep& step) const {
+    for (std::uint32_t s = 0; s < model_.sequences(); ++s) {
+      model::EngineHistory const& history = model_.history(s);
+      step.lost |= history.lost ? model::SequenceSet{1} << s : 0;
+      if (!history.rows.empty() && !history.lost) {
+        step.expected[s] = {static_cast<std::int32_t>(history.rows.front().position),
+                            static_cast<std::int32_t>(history.rows.back().position)};
+      }
+    }
+  }
+
+  model::Hello const& hello_;
+  EngineProgram const& program_;
+  EngineRun& run_;
+  HistoryModel model_;
+  Positions before_;
+  std::map<std::uint32_t, std::optional<std::uint64_t>> saved_;
+  bool is_followed_ = true;
+};
+
 }  // namespace
 
 Session::Session(Target const& target) : target_{target} {}
@@ -143,89 +251,42 @@ std::optional<Logits> Session::cold(model::Knobs const& knobs,
 
 EngineRun Session::run(EngineProgram const& program, bool one_by_one) {
   EngineRun run;
+  Follower follower{hello(), program, run};
   std::vector<EngineAnswer> answers;
-  static_cast<void>(hello());
-  std::string lines = reset_line(program);
-  if (!one_by_one) {
-    for (EngineOp const& op : program.ops) {
-      lines += line_of(op, *hello_);
+  auto const send = [&](std::string lines, std::size_t count, std::size_t end) {
+    for (std::size_t i = run.steps.size(); i < end; ++i) {
+      lines += line_of(program.ops[i], *hello_);
     }
-    run.trouble = ask(lines, 1 + 2 * program.ops.size(), answers);
-  } else {
-    run.trouble = ask(lines, 1, answers);
-    for (std::size_t i = 0; i < program.ops.size() && run.trouble.ending == Ending::kFine; ++i) {
-      run.trouble = ask(line_of(program.ops[i], *hello_), 2, answers);
-    }
-  }
+    answers.clear();
+    run.trouble = ask(lines, count + 2 * (end - run.steps.size()), answers);
+  };
+  send(reset_line(program), 1, one_by_one ? 0 : follower.piece_end());
   if (answers.empty()) {
     run.trouble.text = "while it was reset: " + run.trouble.text;
     return run;
   }
   run.refused_knobs = answers.front().reply == Reply::kRefused;
-  if (!run.refused_knobs) {
-    std::string const knobs = model::text_of(program.knobs);
-    knobs_seed_ = XXH3_64bits(knobs.data(), knobs.size());
-    model_run(program, answers, run);
-    Trouble const trouble = fetch(program, run);
-    if (run.trouble.ending == Ending::kFine) {
-      run.trouble = trouble;
+  if (run.refused_knobs) {
+    return run;
+  }
+  answers.erase(answers.begin());
+  follower.take(answers);
+  while (!follower.is_over()) {
+    std::size_t const end = follower.piece_end();
+    if (end == run.steps.size()) {
+      follower.skip();
+      continue;
     }
+    send("", 0, one_by_one ? run.steps.size() + 1 : end);
+    follower.take(answers);
+  }
+  std::string const knobs = model::text_of(program.knobs);
+  knobs_seed_ = XXH3_64bits(knobs.data(), knobs.size());
+  Trouble const trouble = fetch(program, run);
+  if (run.trouble.ending == Ending::kFine) {
+    run.trouble = trouble;
   }
   return run;
-}
-
-/// Applies the answers to the model, one operation after the other.
-void Session::model_run(EngineProgram const& program,
-                        std::vector<EngineAnswer>& answers,
-                        EngineRun& run) {
-  HistoryModel model{*hello_, program.knobs};
-  Positions before;
-  std::map<std::uint32_t, std::optional<std::uint64_t>> saved;
-  std::size_t const whole = (answers.size() - 1) / 2;
-  run.steps.reserve(whole);
-  for (std::size_t i = 0; i < whole; ++i) {
-    EngineStep& step = run.steps.emplace_back();
-    step.op = program.ops[i];
-    step.answer = std::move(answers[1 + 2 * i]);
-    auto const positions = model::parse_positions(answers[2 + 2 * i].rest, hello_->sequences);
-    step.may_refuse = model.may_refuse(step.op);
-    step.may_be_weak = model.may_be_weak(step.op);
-    step.named = model.named(step.op);
-    step.before = before;
-    if (info_of(step.op.kind).has(model::kEntry) && step.answer.reply == Reply::kOk) {
-      auto const bytes = step.answer.number("bytes");
-      bool const saves = step.op.kind == model::EngineKind::kSave ||
-                         step.op.kind == model::EngineKind::kSaveAll ||
-                         step.op.kind == model::EngineKind::kSavePart;
-      step.saved_bytes = saved[step.op.entry];
-      if (saves || step.op.kind == model::EngineKind::kDamage) {
-        saved[step.op.entry] = saves ? bytes : std::nullopt;
-      }
-    }
-    model.apply(step.op, step.answer.reply);
-    step.histories = model.expected();
-    for (std::uint32_t s = 0; s < model.sequences(); ++s) {
-      model::EngineHistory const& history = model.history(s);
-      step.lost |= history.lost ? model::SequenceSet{1} << s : 0;
-      if (!history.rows.empty() && !history.lost) {
-        step.expected[s] = {static_cast<std::int32_t>(history.rows.front().position),
-                            static_cast<std::int32_t>(history.rows.back().position)};
-      }
-    }
-    if (!positions || answers[2 + 2 * i].reply != Reply::kOk) {
-      run.trouble = {
-          Ending::kProtocol,
-          "'positions' was answered with " +
-              model::quoted(
-                  std::string{
-                      model::kReplyNames[static_cast<std::size_t>(answers[2 + 2 * i].reply)]} +
-                  answers[2 + 2 * i].rest)};
-      run.steps.pop_back();
-      return;
-    }
-    step.after = *positions;
-    before = *positions;
-  }
 }
 
 /// Finds what logits must be, asking for what is not known yet.

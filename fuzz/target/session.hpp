@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs on one engine: sent as a whole, answered as a whole, and compared with the histories. The process is started when it
-// is needed, and again after it died. Logits of histories are kept.
+// Programs on one engine: sent in pieces of many operations, answered, and compared with the histories. The process is started
+// when it is needed, and again after it died. Logits of histories are kept.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@ struct EngineProgram {
 /// One operation with everything that oracles look at.
 struct EngineStep {
   model::EngineOp op;
+  bool skipped = false;  // not sent: it makes no sense after what the engine answered
   model::EngineAnswer answer;
   bool may_refuse = false;
   bool may_be_weak = false;
@@ -45,7 +46,7 @@ struct EngineStep {
 /// What one program did.
 struct EngineRun {
   bool refused_knobs = false;
-  std::vector<EngineStep> steps;  // that were answered, in order
+  std::vector<EngineStep> steps;  // that were answered or skipped, in order
   Trouble trouble;  // how the process ended; it is about the operation after the last step
 };
 
@@ -86,9 +87,6 @@ class Session {
                            std::uint32_t const* tokens,
                            std::size_t count) const;
   Trouble fetch(EngineProgram const& program, EngineRun& run);
-  void model_run(EngineProgram const& program,
-                 std::vector<model::EngineAnswer>& answers,
-                 EngineRun& run);
 
   Target const& target_;
   std::unique_ptr<EngineProcess> process_;

@@ -107,6 +107,10 @@ SequenceSet HistoryModel::named(EngineOp const& op) const {
 }
 
 bool HistoryModel::makes_sense(EngineOp const& op) const {
+  return is_said_of_what_is_there(op) && !reads_lost(op);
+}
+
+bool HistoryModel::is_said_of_what_is_there(EngineOp const& op) const {
   EngineKindInfo const& info = info_of(op.kind);
   auto const exists = [&](std::uint32_t name) { return name < sequences_.size(); };
   if ((info.has(kSequence) && !exists(op.sequence)) || (info.has(kTo) && !exists(op.to)) ||
@@ -356,14 +360,14 @@ Reply HistoryModel::likely(EngineOp const& op) const {
 }
 
 bool HistoryModel::may_refuse(EngineOp const& op) const {
-  return is_missing(op) || !makes_sense(op) || touches_lost(op) ||
+  return is_missing(op) || touches_lost(op) ||
          std::any_of(hello_->legal.begin(), hello_->legal.end(), [&](Clause const& clause) {
            return clause.is_for(op.kind, *knobs_) && holds(clause, op);
          });
 }
 
 bool HistoryModel::may_be_weak(EngineOp const& op) const {
-  return !makes_sense(op) || touches_lost(op) ||
+  return touches_lost(op) ||
          std::any_of(hello_->weak.begin(), hello_->weak.end(), [&](Clause const& clause) {
            return clause.is_for(op.kind, *knobs_) && holds(clause, op);
          });
@@ -372,14 +376,6 @@ bool HistoryModel::may_be_weak(EngineOp const& op) const {
 void HistoryModel::apply(EngineOp const& op, Reply reply) {
   bool const done = reply == Reply::kOk || reply == Reply::kWeak;
   expected_.clear();
-  if (!makes_sense(op)) {
-    SequenceSet const set = named(op);
-    for (std::uint32_t s = 0; s < sequences(); ++s) {
-      sequences_[s].lost = sequences_[s].lost || (done && ((set >> s) & 1U) != 0);
-    }
-    expected_.resize(done ? wanted_of(op) : 0);
-    return;
-  }
   if (op.kind == EngineKind::kDecode) {
     decode(op, done);
   } else if (op.kind == EngineKind::kDraft) {

@@ -51,11 +51,14 @@ class HistoryModel {
  public:
   HistoryModel(Hello const& hello, Knobs const& knobs);
 
-  /// Whether the program may say this here: a part only goes back to where it was taken.
+  /// Whether a program may say this here. A part only goes back to where it was taken, no position becomes
+  /// negative, and all that is left to do with a sequence of which nothing is known is to empty it or to
+  /// write over it.
   [[nodiscard]] bool makes_sense(EngineOp const& op) const;
-  /// Whether it would read or go on with a sequence of which nothing is known: then all that is left to do
-  /// with it is to empty it, or to write over it.
-  [[nodiscard]] bool reads_lost(EngineOp const& op) const;
+  /// Whether an engine may answer this, which makes sense here, with anything but ok.
+  [[nodiscard]] bool has_choice(EngineOp const& op) const {
+    return may_refuse(op) || may_be_weak(op);
+  }
   /// What an engine is likely to answer: refused or weak where it may.
   [[nodiscard]] Reply likely(EngineOp const& op) const;
   [[nodiscard]] bool may_refuse(EngineOp const& op) const;
@@ -63,7 +66,7 @@ class HistoryModel {
   [[nodiscard]] bool holds(Clause const& clause, EngineOp const& op) const;
   /// Sequences that the operation may change.
   [[nodiscard]] SequenceSet named(EngineOp const& op) const;
-  /// Does what the engine said that it did. An operation that makes no sense here loses what it names.
+  /// Does what the engine said that it did. The operation makes sense here.
   void apply(EngineOp const& op, Reply reply);
   /// What the logits of the last operation must be, in the order of its rows.
   [[nodiscard]] std::vector<Expected> const& expected() const noexcept { return expected_; }
@@ -99,6 +102,8 @@ class HistoryModel {
     bool is_whole = false;   // and all of them
   };
 
+  [[nodiscard]] bool is_said_of_what_is_there(EngineOp const& op) const;
+  [[nodiscard]] bool reads_lost(EngineOp const& op) const;
   [[nodiscard]] Cut cut_of(std::uint32_t sequence, EngineOp const& op) const;
   [[nodiscard]] std::vector<std::uint32_t> cut_sequences(EngineOp const& op) const;
   [[nodiscard]] bool holds_for_cut(Clause const& clause, EngineOp const& op) const;

@@ -69,6 +69,29 @@ TEST(Toy, HoldsWithoutABug) {
   EXPECT_GT(result.counts.weak, 10U);
 }
 
+/// A removal beyond the window may be refused or weak; what is drawn after it can only guess.
+TEST(Toy, IsNotSentWhatMakesNoSenseAfterItsAnswers) {
+  model::EngineTrace const trace = model::parse_engine_trace(
+      "holdfast-trace 1\ntarget toy\nknobs depth=4 whole=0\n"
+      "decode items=s0:9:1:none,s1:1:10:none\nsave_all entry=e0\ndecode items=s0:1:11:none\n"
+      "remove sequence=s0 first=7\n"  // weak; then the load of all may be refused
+      "shift sequence=s1 by=5\nload_all entry=e0\n"
+      "shift sequence=s1 by=-4\n"  // below 0, since the load was not refused
+      "decode items=s1:1:12:last\n",
+      "test");
+  fuzz::Target const target = toy("");
+  fuzz::EngineRunner runner{target};
+  model::Knobs const knobs =
+      runner.session().hello().completed(model::parse_knobs(trace.knobs, "test"), "test");
+  fuzz::EngineVerdict const verdict = runner.run({.knobs = knobs, .ops = trace.ops});
+  EXPECT_FALSE(verdict.failed()) << verdict.text;
+  ASSERT_EQ(verdict.steps.size(), trace.ops.size());
+  EXPECT_EQ(verdict.steps[3].answer.reply, model::Reply::kWeak);
+  EXPECT_EQ(verdict.skipped, 1U);
+  EXPECT_TRUE(verdict.steps[6].skipped);
+  EXPECT_EQ(verdict.steps[7].compared, 1U);
+}
+
 TEST(Toy, SpeaksTheProtocol) {
   fuzz::ProtocolReport const report = fuzz::check_protocol(toy(""), 60, [] { return false; });
   for (fuzz::ProtocolFault const& fault : report.faults) {
