@@ -223,13 +223,19 @@ bool Runner::find_entry(Check const& check,
     auto const open = check.inspection.open_pages(holder.index, plane);
     bool const is_open = std::find(open.begin(), open.end(), place.page) != open.end();
     place.open = has_slot && is_open && check.inspection.page_references(plane, place.page) == 1;
-    // A window moves on: rows that are below it when the handle closes are given back at once.
+    // A window moves on: rows that are below it when the handle closes are given back at once. Who else
+    // holds the page that the sequence had must not see what was written there.
     auto const& kept = subject.before.pages[plane];
-    bool const was_own =
-        subject.before.live && std::find(kept.begin(), kept.end(), place.page) != kept.end();
-    place.gone = place.alone = info.window_rows != 0 &&
-                               check.inspection.page_references(plane, place.page) == 0 &&
-                               (was_own || free_.was_free(plane, place.page));
+    auto const own = std::find(kept.begin(), kept.end(), place.page);
+    bool const was_own = subject.before.live && info.window_rows != 0 && own != kept.end();
+    bool const is_free = check.inspection.page_references(plane, place.page) == 0;
+    if (was_own && !is_free) {
+      place.entry =
+          subject.before.planes[plane].pages - static_cast<std::uint32_t>(kept.end() - own);
+      return true;
+    }
+    place.gone = place.alone =
+        info.window_rows != 0 && is_free && (was_own || free_.was_free(plane, place.page));
     return is_open || place.gone;
   }
   std::uint32_t const entry = place.entry =
