@@ -279,6 +279,16 @@ void report(Ran const& done) {
   }
 }
 
+/// A run that did nothing has not held.
+void check_did_something(Ran const& done) {
+  if (done.result.counts.operations == 0 && !was_interrupted()) {
+    throw model::InputError(fmt::format(
+        "run: no operation was done in {:.1f} s, so that nothing was checked; give more "
+        "--seconds, or a smaller geometry",
+        done.result.seconds));
+  }
+}
+
 }  // namespace
 
 int execute(RunOptions const& options) {
@@ -317,6 +327,7 @@ int execute(RunOptions const& options) {
     }
   };
   if (!done.result.failed) {
+    check_did_something(done);
     report(done);
     keep_coverage();
     return exit_code(false);

@@ -15,12 +15,10 @@
 #include <vector>
 
 #include "models/forwarding_device.hpp"
+#include "models/recorder/poison.hpp"
 #include "models/recorder/write_watch.hpp"
 
 namespace holdfast::model {
-
-/// Byte that memory is filled with until it is written; four of them are a NaN.
-inline constexpr int kPoisonByte = 0xFF;
 
 /// Whether a word of memory was not written since it was poisoned.
 [[nodiscard]] inline bool is_poison(std::byte const* word) noexcept {
@@ -54,13 +52,14 @@ class Recorder final : public ForwardingDevice, private AccessSink {
   }
   /// Marks memory that this device handed out as not written.
   void poison(std::byte const* base, std::uint64_t bytes) {
-    std::memset(const_cast<std::byte*>(base), kPoisonByte, bytes);
+    fill_with_poison(const_cast<std::byte*>(base), bytes);
     if (is_watching_) {
       watch_.note({base, bytes});
     }
   }
   /// Whether device memory that is handed out from now on is watched for writes that nobody
-  /// declares. Forgets what was watched before.
+  /// declares, blocks apart that are too large to be compared after every operation. Forgets what
+  /// was watched before.
   void watch(bool on) {
     is_watching_ = on;
     watch_.clear();
@@ -147,7 +146,7 @@ class Recorder final : public ForwardingDevice, private AccessSink {
   Memory hand_out(Memory memory) noexcept {
     if (memory.kind == MemoryKind::kDevice) {
       poison(memory.base, memory.bytes);
-      if (is_watching_) {
+      if (is_watching_ && memory.bytes < kMappedPoisonBytes) {
         watch_.add(memory);
       }
     }

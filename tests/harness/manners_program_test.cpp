@@ -52,6 +52,7 @@ std::map<std::string, Row> const& rows() {
          {"--geometry ./folder.json", 2, "folder.json: "},
          {"--ops 9 --save nowhere/x", 3, "nowhere/x: cannot be written"}},
         {{"--ops 0", 2, "--ops: '0' is no whole number from 1"},
+         {"--geometry tiny --seconds 0.000001", 2, "run: no operation was done"},
          {"--threads 1025", 2, "--threads: '1025'"},
          {"--seed 18446744073709551616", 2, "--seed: '18446744073709551616'"}}}},
       {"mutants",
