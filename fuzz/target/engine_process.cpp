@@ -261,10 +261,10 @@ EngineProcess::Step EngineProcess::wait_for_output(std::string_view& to_send, do
 Trouble EngineProcess::take_lines(std::size_t& answers, OnLine const& on_line, bool& progress) {
   while (answers != 0) {
     std::size_t const end = output_.find('\n', taken_);
+    if (std::min(end, output_.size()) - taken_ > kMostLine) {
+      return this->end(Ending::kProtocol, "a line is longer than 1 MiB");
+    }
     if (end == std::string::npos) {
-      if (output_.size() - taken_ > kMostLine) {
-        return this->end(Ending::kProtocol, "a line is longer than 1 MiB");
-      }
       break;
     }
     bool closed = false;

@@ -103,10 +103,11 @@ class Follower {
  private:
   void take_one(EngineAnswer& answer, EngineAnswer const& positions) {
     auto const after = model::parse_positions(positions.rest, hello_.sequences);
-    if (!after || positions.reply != Reply::kOk) {
+    if (!after || positions.reply != Reply::kOk || !positions.logits.empty()) {
       std::string const word = model::kReplyNames[static_cast<std::size_t>(positions.reply)];
       run_.trouble = {Ending::kProtocol,
-                      "'positions' was answered with " + model::quoted(word + positions.rest)};
+                      "'positions' was answered with " + model::quoted(word + positions.rest) +
+                          (positions.logits.empty() ? "" : " and logits that nobody asked for")};
       is_followed_ = false;
       return;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -54,6 +55,9 @@ bool read_number(char const*& at, char const* end, float& value) {
                       is_hex ? std::chars_format::hex : std::chars_format::general);
   if (error == std::errc::invalid_argument || (stop != end && *stop != ' ')) {
     return false;
+  }
+  if (error == std::errc::result_out_of_range) {
+    number = std::strtod(std::string{begin, stop}.c_str(), nullptr);
   }
   value = static_cast<float>(negative ? -number : number);
   at = stop;

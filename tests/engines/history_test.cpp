@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "models/input_error.hpp"
 
 namespace holdfast::test {
@@ -180,6 +182,8 @@ TEST(Answers, LogitsAreReadInThreeForms) {
   }
   model::EngineAnswer answer;
   bool closed = false;
+  EXPECT_EQ(model::add_line("logits 1e999 1e-999", 2, answer, closed), "");
+  EXPECT_EQ(answer.logits.at(0), (model::Logits{HUGE_VALF, 0}));
   EXPECT_NE(model::add_line("logits 1 2 3", 2, answer, closed), "");
   EXPECT_NE(model::add_line("logits 1 x", 2, answer, closed), "");
   EXPECT_NE(model::add_line("okay", 2, answer, closed), "");

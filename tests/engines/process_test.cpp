@@ -21,9 +21,9 @@ EngineOp decode_one() {
   return {.items = {{0, 1, 1, model::Ask::kLast}}};
 }
 
-fuzz::Target bad(std::string const& how, double seconds = 2) {
+fuzz::Target bad(std::string const& how, double seconds = 20) {
   fuzz::Target target = fuzz::target_of_command({HOLDFAST_BAD_ENGINE, how});
-  target.limits = {.seconds = seconds, .start_seconds = 20, .memory = 512ULL << 20U};
+  target.limits = {.seconds = seconds, .start_seconds = 20, .memory = 192ULL << 20U};
   target.tolerance = 1e-3;
   return target;
 }
@@ -53,7 +53,7 @@ class BadEngine : public testing::TestWithParam<Case> {};
 TEST_P(BadEngine, GetsTheRightVerdict) {
   Case const& one = GetParam();
   {
-    fuzz::Target const target = bad(one.how);
+    fuzz::Target const target = bad(one.how, one.oracle == std::string{"HANG"} ? 1 : 20);
     fuzz::EngineRunner runner{target};
     fuzz::EngineVerdict const verdict = runner.run({.ops = {decode_one()}});
     EXPECT_EQ(verdict.oracle, one.oracle) << verdict.text;
@@ -79,15 +79,41 @@ INSTANTIATE_TEST_SUITE_P(All,
                                          Case{"half", "HANG", "it had begun: 'logits 0.5"},
                                          Case{"half_dies", "CRASH", "in the middle of a line"},
                                          Case{"closes", "HANG", "no answer within"},
+                                         Case{"shuts", "CRASH", "closed its output"},
+                                         Case{"twice", "PROTOCOL", "nobody asked for"},
+                                         Case{"nan", "LOGITS", "no number"},
+                                         Case{"inf", "LOGITS", "no number"},
+                                         Case{"huge", "LOGITS", "no number"},
+                                         Case{"long", "PROTOCOL", "longer than 1 MiB"},
                                          Case{"endless", "PROTOCOL", "longer than 1 MiB"},
                                          Case{"eats", "MEMORY", "memory"}),
                          [](auto const& chosen) { return std::string{chosen.param.how}; });
 
-TEST(BadEngine, ThatIsOnlySlowHolds) {
-  fuzz::Target const target = bad("slow", 5);
+TEST(BadEngine, ThatIsOnlySlowOrNoisyHolds) {
+  for (char const* const how : {"slow", "noisy"}) {
+    fuzz::Target const target = bad(how);
+    fuzz::EngineRunner runner{target};
+    fuzz::EngineVerdict const verdict = runner.run({.ops = {decode_one()}});
+    EXPECT_FALSE(verdict.failed()) << verdict.text;
+  }
+}
+
+TEST(BadEngine, ThatIsWrongAndThenDiesWasWrong) {
+  fuzz::Target const target = bad("wrong_then_dies");
   fuzz::EngineRunner runner{target};
-  fuzz::EngineVerdict const verdict = runner.run({.ops = {decode_one()}});
-  EXPECT_FALSE(verdict.failed()) << verdict.text;
+  fuzz::EngineVerdict const verdict = runner.run({.ops = {decode_one(), decode_one()}});
+  EXPECT_EQ(verdict.oracle, "LOGITS");
+  EXPECT_EQ(verdict.at, 0U);
+}
+
+TEST(BadEngine, ThatDiesOnlyOnceIsReported) {
+  fuzz::Target target = bad("slow");
+  std::string const mark = testing::TempDir() + "bad_engine_died_" + std::to_string(getpid());
+  target.command.push_back(mark);
+  fuzz::EngineRunner runner{target};
+  EXPECT_EQ(runner.run({.ops = {decode_one()}}).oracle, "CRASH");
+  EXPECT_FALSE(runner.run({.ops = {decode_one()}}).failed());
+  unlink(mark.c_str());
 }
 
 TEST(EngineProcess, ThatCannotBeRunIsOneLine) {
@@ -98,7 +124,7 @@ TEST(EngineProcess, ThatCannotBeRunIsOneLine) {
 }
 
 TEST(Calibration, RefusesAnEngineWhoseLogitsSayNothing) {
-  fuzz::Target target = bad("slow", 5);
+  fuzz::Target target = bad("slow");
   target.tolerance = 0;
   EXPECT_THROW(fuzz::EngineRunner{target}, model::InputError);
 }

@@ -58,6 +58,22 @@ TEST(ToyBugs, AreConvictedMinimizedAndBlamed) {
   EXPECT_GE(10 * blamed, 9 * std::size(kToyBugs)) << "blamed on the right operation: " << blamed;
 }
 
+TEST(ToyBugs, ThatShowAtOneKnobValueHoldAtTheOther) {
+  struct Hidden {
+    char const* bug;
+    char const* knob;
+    char const* value;
+  };
+  for (Hidden const& hidden :
+       {Hidden{"slot_keeps_state", "depth", "0"}, Hidden{"short_window", "ubatch", "16"}}) {
+    fuzz::Target target = toy(hidden.bug);
+    target.knobs[hidden.knob] = {hidden.value};
+    fuzz::EngineResult const result =
+        fuzz::run_engine({.target = target, .seed = 1, .programs = 2000, .workers = 2});
+    EXPECT_EQ(result.counts.failed, 0U) << hidden.bug;
+  }
+}
+
 TEST(Toy, HoldsWithoutABug) {
   fuzz::Target const target = toy("");
   fuzz::EngineResult const result =
