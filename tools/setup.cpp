@@ -155,6 +155,9 @@ std::vector<std::string> traces_of(std::vector<std::string> const& paths) {
 
 LoadedTrace load_runnable(std::string const& path) {
   std::string const text = model::read_file(path);  // once: of a pipe there is no second time
+  if (model::is_engine_trace(text)) {
+    throw model::InputError{path + ": it is a program for another engine; say which with --target"};
+  }
   LoadedTrace loaded{
       .path = path, .encoded = fuzz::is_program(text), .trace = fuzz::parse_program(text, path)};
   try {

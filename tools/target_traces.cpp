@@ -42,6 +42,10 @@ LoadedProgram load_program(std::string const& path,
     if (!hello.has(op.kind)) {
       throw InputError{path + ": the engine does not declare " + model::name_of(op)};
     }
+    if (std::uint32_t const most = model::last_sequence_of(op); most >= hello.sequences) {
+      throw InputError{fmt::format(
+          "{}: s{} is named, and the engine has {} sequences", path, most, hello.sequences)};
+    }
   }
   return loaded;
 }
@@ -120,7 +124,7 @@ int replay_on_target(TargetOptions const& options) {
   bool failed = false;
   std::vector<std::string> const paths = find_traces(options.paths, target);
   if (paths.empty()) {
-    throw InputError{"no trace of target " + target.name + " is there"};
+    throw InputError{options.paths.front() + ": no trace of target " + target.name + " is there"};
   }
   for (std::string const& path : paths) {
     LoadedProgram const loaded = load_program(path, target, runner.session().hello());
@@ -214,6 +218,9 @@ int gate_on_target(TargetOptions const& options) {
   fuzz::Target const target = load_target(options);
   std::string const corpus = options.corpus.value_or("corpus/engines");
   catch_interrupts();
+  if (options.junit) {
+    check_writable(*options.junit);
+  }
   fuzz::EngineRunner runner{target};
   Progress const clock;
   std::vector<fuzz::GateCase> cases;
@@ -245,9 +252,9 @@ int gate_on_target(TargetOptions const& options) {
   if (options.junit) {
     write_file(*options.junit, fuzz::junit_of(cases, clock.seconds()));
   }
-  text += fmt::format("{} of {} hold on {}, {:.1f} s\n",
-                      cases.size() - failed,
+  text += fmt::format("{}: {} of them held on {}, {:.1f} s\n",
                       counted(cases.size(), "trace"),
+                      cases.size() - failed,
                       engine_name(runner.session()),
                       clock.seconds());
   Json const json = {{"target", target.name},

@@ -116,6 +116,9 @@ Options read_with_target(CLI::App const& command, Words const& words) {
                         .text = words.text,
                         .json = words.json};
   choose_engine(words.target, options);
+  if (!words.topic.empty()) {
+    throw InputError{"list " + words.topic + " means nothing with --target"};
+  }
   auto const text = [&](char const* option, std::string const& value) {
     return command.get_option_no_throw(option) != nullptr ? text_if_given(command, option, value)
                                                           : std::nullopt;
@@ -150,6 +153,12 @@ Options read_with_target(CLI::App const& command, Words const& words) {
   bool const needs_trace = name == "replay" || name == "minimize" || name == "explain";
   if (needs_trace && options.paths.empty()) {
     throw InputError{name + " needs a trace file"};
+  }
+  if (name != "replay" && options.paths.size() > 1) {
+    throw InputError{name + " needs one trace file"};
+  }
+  if (options.text && (options.json || options.output)) {
+    throw InputError{"explain: --text writes no page; it goes without --json and --output"};
   }
   return options;
 }

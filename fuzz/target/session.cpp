@@ -202,7 +202,9 @@ void Session::start() {
                             (said.empty() ? "" : "; it said: " + said));
   }
   if (!hello_) {  // it is the same program again; others hold on to what it said first
-    hello_ = model::parse_hello(lines);
+    model::Hello hello = model::parse_hello(lines);
+    check_fits(target_, hello);
+    hello_ = std::move(hello);
   }
 }
 

@@ -53,7 +53,11 @@ Avoidance avoidance_in(JsonPlace const& place) {
   avoid.same = place.has("same") && place.at("same").boolean();
   if (place.has("when")) {
     avoid.when.emplace();
-    model::parse_condition(place.at("when").string(), *avoid.when);
+    try {
+      model::parse_condition(place.at("when").string(), *avoid.when);
+    } catch (model::InputError const& error) {
+      place.at("when").refuse(error.what());
+    }
   }
   avoid.items = place.number_or("items", 0);
   avoid.rows = place.number_or("rows", 0);
@@ -142,6 +146,9 @@ Target load_target(std::string const& path) {
     JsonPlace const knobs = place.at("knobs");
     knobs.expect_object();
     for (auto const& [name, values] : knobs.value().items()) {
+      if (knobs.at(name).expect_array() == 0) {
+        knobs.at(name).refuse("a knob has a value at least");
+      }
       for (std::size_t i = 0; i < knobs.at(name).expect_array(); ++i) {
         target.knobs[name].push_back(text_in(knobs.at(name).at(i)));
       }
@@ -152,6 +159,29 @@ Target load_target(std::string const& path) {
     target.known.push_back(known_in(place.at("known").at(i)));
   }
   return target;
+}
+
+void check_fits(Target const& target, model::Hello const& hello) {
+  std::string const origin = "target " + target.name;
+  for (auto const& [name, values] : target.knobs) {
+    for (std::string const& value : values) {
+      static_cast<void>(hello.completed({{name, value}}, origin));
+    }
+  }
+  for (KnownFinding const& known : target.known) {
+    for (Avoidance const& avoid : known.avoid) {
+      for (auto const& [name, value] : avoid.knobs) {
+        bool const exists =
+            std::any_of(hello.knobs.begin(), hello.knobs.end(), [&](model::KnobInfo const& knob) {
+              return knob.name == name;
+            });
+        if (!exists) {
+          throw model::InputError(origin + ": known finding " + known.name +
+                                  ": the engine has no knob " + model::quoted(name));
+        }
+      }
+    }
+  }
 }
 
 Target target_of_command(std::vector<std::string> const& command) {

@@ -60,6 +60,8 @@ struct Target {
 
 /// Reads a target file. A command that begins with "./" or "../" starts at the file's folder. Throws InputError.
 [[nodiscard]] Target load_target(std::string const& path);
+/// Throws InputError when it names knobs or values that the engine does not declare.
+void check_fits(Target const& target, model::Hello const& hello);
 /// The target of a command line; its name is that of the program.
 [[nodiscard]] Target target_of_command(std::vector<std::string> const& command);
 

@@ -199,7 +199,9 @@ Knobs parse_knobs(std::string_view text, std::string const& origin) {
   Knobs knobs;
   try {
     for (std::string_view const word : words_of(text)) {
-      knobs.insert(field_of(word));
+      if (!knobs.insert(field_of(word)).second) {
+        throw InputError(quoted(word) + " names a knob a second time");
+      }
     }
   } catch (InputError const& error) {
     throw InputError(origin + ": knobs: " + error.what());

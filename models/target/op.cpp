@@ -106,8 +106,12 @@ class Reader {
     if (ask == kAskNames.end()) {
       fail("an item asks for none, last, first, second or all, not " + quoted(pieces[3]));
     }
+    auto const rows = number(pieces[1], "rows", kMostItemRows);
+    if (rows == 0) {
+      fail("an item has one row at least");
+    }
     return {number(pieces[0].substr(1), "sequence", kMostName),
-            number(pieces[1], "rows", kMostItemRows),
+            rows,
             number(pieces[2], "token", kMostNumber),
             static_cast<Ask>(ask - kAskNames.begin())};
   }
@@ -206,6 +210,14 @@ std::uint32_t rows_of(EngineOp const& op) noexcept {
     rows += item.rows;
   }
   return rows;
+}
+
+std::uint32_t last_sequence_of(EngineOp const& op) noexcept {
+  std::uint32_t last = std::max(op.sequence, op.to);
+  for (EngineItem const& item : op.items) {
+    last = std::max(last, item.sequence);
+  }
+  return last;
 }
 
 std::uint32_t wanted_of(EngineOp const& op) noexcept {

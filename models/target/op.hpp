@@ -94,6 +94,8 @@ struct EngineKindInfo {
 
 /// Rows that the operation adds, before anything is taken back.
 [[nodiscard]] std::uint32_t rows_of(EngineOp const& op) noexcept;
+/// The sequence with the greatest number that it names; 0 when it names none.
+[[nodiscard]] std::uint32_t last_sequence_of(EngineOp const& op) noexcept;
 /// Logits that its answer has when it is done.
 [[nodiscard]] std::uint32_t wanted_of(EngineOp const& op) noexcept;
 
