@@ -22,6 +22,8 @@ What must hold after every operation of every program. Each is one file in [inva
 - **internals** are the library's tables, references and free storage, through its
   [inspection window](../lib/include/holdfast/inspect.hpp).
 - **devices** are what the recording and simulated devices saw.
+- **reasons** are what answers say beside code and number: why a call is refused, and figures
+  ([Details](../models/observation.hpp)).
 
 An invariant whose needs a system lacks is not judged there, and `holdfast run` says so. Those that need **visible** alone
 look at more where there is more.

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of mutants, and their switch.
+// The table of mutants.
 #include "fuzz/mutants.hpp"
-
-#include "models/copying/mutants.hpp"
-
-// Found only in the mutant build of the library.
-extern "C" {
-[[gnu::weak]] bool holdfast_select_mutant(char const* name);
-[[gnu::weak]] char const* holdfast_mutant_name(std::uint32_t index);
-[[gnu::weak]] std::uint64_t holdfast_mutant_reached();
-[[gnu::weak]] void holdfast_select_verify(bool on);
-}
 
 namespace holdfast::fuzz {
 namespace {
@@ -171,7 +161,10 @@ constexpr MutantInfo kMutants[] = {
     {"rank_tables_stale", "the page tables of the other ranks are not rewritten", "J4", "UNITS"},
     {"rank_not_told", "only rank 0 is told of a begin or its end", "J1, J2", "RANKS LEN"},
     {"rank_length_stale", "the other ranks commit a row less", "J5", "RANKS LEN"},
-    {"generation_ignored", "a released sequence's id still opens its successor", "H8, K5", "ONCE"},
+    {"generation_ignored",
+     "a released sequence's id still opens its successor",
+     "H8, K5",
+     "ONCE ANSWER"},
     {"pad_published", "padding is published as open rows of sequence 0", "F4, F5", "RESERVED"},
     {"padding_shifts_keeps",
      "a finished step reads its numbers of kept rows as if padding had none",
@@ -225,7 +218,7 @@ constexpr MutantInfo kMutants[] = {
     {"drop_said_exact",
      "an in-place append on the only slot says that dropping it is exact",
      "A8, A19",
-     "RECUR"},
+     "RECUR ANSWER"},
     {"read_slot_of_base",
      "the device's record of an in-place handle names the base for reading",
      "A10",
@@ -523,43 +516,65 @@ constexpr MutantInfo kMutants[] = {
      "G4",
      "ORDER",
      true},
+    {"hit_forgets_refusal",
+     "a hit says that the tokens end there, though another entry shares more and a plane refused "
+     "it",
+     "",
+     "ANSWER"},
+    {"limited_at_hit",
+     "a hit says that it is limited at its own length, and not at the position above",
+     "",
+     "ANSWER"},
+    {"items_without_padding",
+     "a refused step counts its items without the padding before them",
+     "",
+     "ANSWER"},
+    {"lacking_of_one_item",
+     "a step that does not fit says what its last item needs, and not what all of them do",
+     "",
+     "LIVE"},
+    {"lacking_of_all",
+     "a begin that does not fit says how much there is, and not how much is free",
+     "",
+     "LIVE"},
+    {"last_plane_refuses",
+     "a refused truncation names the last plane that refuses, and not the first",
+     "",
+     "ANSWER"},
+    {"missing_by_index",
+     "missing rows are named by the number of their layer in its class, and not by the layer",
+     "",
+     "ANSWER"},
+    {"foreign_names_layout",
+     "bytes of another rank count, model, adapter or tenant are refused as those of another layout",
+     "",
+     "ANSWER"},
+    {"total_of_wide_tokens",
+     "the size of an entry counts its token ids as twice as wide as they are written",
+     "",
+     "ANSWER"},
+    {"entry_of_every_rank",
+     "what a layout says of an entry counts replicated planes once for each rank",
+     "",
+     "ANSWER"},
+    {"page_of_one_rank",
+     "what a layout says of a page counts one rank of those that have it",
+     "",
+     "ANSWER"},
+    {"exact_of_first_item",
+     "a step asks its first item whether dropping any of them would be exact",
+     "",
+     "ANSWER"},
+    {"busy_forgets_snapshots",
+     "a cache that cannot be closed counts its live sequences alone",
+     "",
+     "ANSWER"},
 };
 
 }  // namespace
 
 std::span<MutantInfo const> all_mutants() noexcept {
   return kMutants;
-}
-
-bool has_mutants() noexcept {
-  return &holdfast_select_mutant != nullptr;
-}
-
-bool select_mutant(std::string const& name) noexcept {
-  bool const is_copying = model::copying::select_mutant(name) && name != "none";
-  bool const is_library =
-      has_mutants() && holdfast_select_mutant(is_copying ? "none" : name.c_str());
-  return is_copying || is_library;
-}
-
-std::uint64_t mutant_reached() noexcept {
-  return model::copying::mutant_reached + (has_mutants() ? holdfast_mutant_reached() : 0);
-}
-
-void select_verify(bool on) noexcept {
-  if (has_mutants()) {
-    holdfast_select_verify(on);
-  }
-}
-
-std::vector<std::string> library_mutants() {
-  std::vector<std::string> names;
-  if (has_mutants()) {
-    for (std::uint32_t index = 1; holdfast_mutant_name(index) != nullptr; ++index) {
-      names.emplace_back(holdfast_mutant_name(index));
-    }
-  }
-  return names;
 }
 
 }  // namespace holdfast::fuzz

@@ -352,6 +352,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   result.digest = model::mix(
       result.digest,
       check.got.ok ? check.got.value : 0x100000000U + static_cast<std::uint32_t>(check.got.code));
+  result.digest = model::mix(result.digest, digest_of(check.got.says));
   ++result.counts.operations;
   result.counts.succeeded += check.got.ok ? 1 : 0;
   if (names.entry && model_.is_created(*names.entry) && model_.entry(*names.entry).live) {

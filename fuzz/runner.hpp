@@ -90,6 +90,8 @@ struct ProgramResult {
   std::optional<Failure> failure;
 };
 
+/// Covers all that an answer says beside its code and number.
+[[nodiscard]] std::uint64_t digest_of(model::Details const& says) noexcept;
 /// "ok(3)", "kBusy".
 [[nodiscard]] std::string text_of(model::Observation const& answer);
 

@@ -3,7 +3,9 @@
 // back, and what it adds up to; and that of a sequence which leaves its step.
 #include <xxhash.h>
 
+#include <cstring>
 #include <numeric>
+#include <type_traits>
 
 #include "fuzz/runner.hpp"
 
@@ -14,6 +16,24 @@ using model::SequenceName;
 
 std::string text_of(model::Observation const& answer) {
   return answer.ok ? "ok(" + std::to_string(answer.value) + ")" : name_of(answer.code);
+}
+
+std::uint64_t digest_of(model::Details const& says) noexcept {
+  std::uint64_t digest = 0;
+  std::uint64_t part = 0;
+  auto const add = [&](std::uint64_t value) { digest = model::mix(digest ^ ++part, value); };
+  auto const visit =
+      [&](char const* /*name*/, auto said, auto /*same*/, std::uint32_t /*item*/ = 0) {
+        if (!model::Details::is_said(said)) {
+          ++part;
+        } else if constexpr (std::is_pointer_v<decltype(said)>) {
+          add(XXH3_64bits(said, std::strlen(said)));
+        } else {
+          add(static_cast<std::uint64_t>(said));
+        }
+      };
+  model::Details::fields(says, says, visit);
+  return digest;
 }
 
 std::uint64_t Counts::checks() const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LIVE: what can be truncated is not refused, and what fits is not refused.
 #include <algorithm>
+#include <string_view>
 
 #include "invariants/check.hpp"
 
@@ -73,12 +74,21 @@ std::uint32_t most_needed(model::ModelShape const& shape,
   return pages_for(plane, to) - pages_for(plane, from) + (may_copy ? 1 : 0);
 }
 
-/// A begin, or a new sequence, that is refused for want of storage: some plane lacks it.
+/// Whether a refusal names this plane, with as much as can be needed and with what is free.
+bool is_named(Check const& check, PlaneBinding const& plane, std::uint32_t most) {
+  model::Details const& says = check.got.says;
+  return says.subject != nullptr && std::string_view{says.subject} == plane.info.name &&
+         says.got > says.limit && says.got <= most &&
+         says.limit == check.free_before[plane.index].pages;
+}
+
+/// A begin, or a new sequence, that is refused for want of storage: some plane lacks it, and is named.
 void check_lacking(Check const& check, Report& report) {
   model::Effects const effects = model::effects_of(*check.op);
   bool asks = effects.makes.has(model::Thing::kSequence) && effects.loads.is_empty();
   bool lacks =
       asks && check.model.live_sequences().size() >= check.model.shape().capacity.sequences;
+  bool named = asks;  // of a new sequence it is for ANSWER
   for (PlaneBinding const& plane : check.planes) {
     std::uint32_t need = asks && plane.info.page_rows == 0 ? 1 : 0;
     for_each_begin(check, [&](Opened const& opened) {
@@ -86,9 +96,18 @@ void check_lacking(Check const& check, Report& report) {
       need += most_needed(check.model.shape(), plane, opened);
     });
     lacks = lacks || need > check.free_before[plane.index].pages;
+    named = named || is_named(check, plane, need);
   }
   if (asks && !lacks) {
     add(check, report, nullptr, "refused as exhausted, but every plane has enough that is free");
+  } else if (asks && !named) {
+    model::Details const& says = check.got.says;
+    add(check,
+        report,
+        nullptr,
+        std::string{"refused because "} + (says.subject == nullptr ? "something" : says.subject) +
+            " needs " + std::to_string(says.got) + " and has " + std::to_string(says.limit) +
+            ", but no plane of that name has so much free and needs so much more");
   }
 }
 

@@ -27,7 +27,8 @@
   X(kDeclared)                 \
   X(kOrder)                    \
   X(kPublish)                  \
-  X(kInuse)
+  X(kInuse)                    \
+  X(kAnswer)
 
 namespace holdfast::invariant {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <holdfast/result.hpp>
 
 namespace holdfast::model {
@@ -70,6 +71,11 @@ struct StepParts {
   [[nodiscard]] StepPart const* end() const noexcept { return parts + count; }
 };
 
+/// Whether a reload of so many rows asks for the figures of the layout as well: one in four does.
+[[nodiscard]] constexpr bool asks_for_layout(std::uint32_t rows) noexcept {
+  return rows % 4 == 0;
+}
+
 /// A prompt that is looked up: the first tokens of an entry, dead or alive, then some of its own.
 struct PrefixQuery {
   EntryName entry;
@@ -95,12 +101,87 @@ enum class Damage : std::uint8_t {
 };
 inline constexpr std::uint32_t kDamageCount = 9;
 
-/// What an operation answers: an error code, or success with one number (rows, position).
+/// What an answer says beside its code and its number: every figure and word that the headers of the
+/// calls promise. The system under test fills all of it; the model says what follows from meaning, and
+/// leaves unsaid what does not. What the model says the system must say alike.
+struct Details {
+  static constexpr std::int64_t kUnsaid = INT64_MIN;
+
+  // Of a refusal, as Error has them.
+  char const* subject = nullptr;  // nullptr: unsaid
+  std::int64_t layer = kUnsaid;
+  std::int64_t item = kUnsaid;
+  std::int64_t got = kUnsaid;
+  std::int64_t limit = kUnsaid;
+  // Of a look-up, as PrefixMatch has them.
+  char const* limited_by = nullptr;
+  std::int64_t limited_at = kUnsaid;
+  // Of an entry and of the layout, in bytes.
+  std::int64_t payload = kUnsaid;
+  std::int64_t total = kUnsaid;
+  std::int64_t payload_at_length = kUnsaid;  // of any entry as long, by its layout
+  std::int64_t per_page = kUnsaid;
+  std::int64_t per_slot = kUnsaid;
+  // Rows of a handle that draft planes take.
+  std::int64_t draft_first = kUnsaid;
+  std::int64_t draft_count = kUnsaid;
+  // Of the items of a step; the first stands for a single handle.
+  struct Item {
+    std::int64_t committed = kUnsaid;
+    std::int64_t to_append = kUnsaid;
+    std::int64_t exact = kUnsaid;  // whether dropping it would be exact
+  };
+  Item items[kStepItemLimit];
+
+  [[nodiscard]] static bool is_said(char const* word) noexcept { return word != nullptr; }
+  [[nodiscard]] static bool is_said(std::int64_t number) noexcept { return number != kUnsaid; }
+  [[nodiscard]] static bool are_same(char const* a, char const* b) noexcept {
+    return a == b || (is_said(a) && is_said(b) && std::strcmp(a, b) == 0);
+  }
+  [[nodiscard]] static bool are_same(std::int64_t a, std::int64_t b) noexcept { return a == b; }
+
+  /// Calls visit(name, value in a, value in b) for every part; for those of an item with its number.
+  template <typename Visitor>
+  static void fields(Details const& a, Details const& b, Visitor&& visit) {
+    visit("subject", a.subject, b.subject);
+    visit("layer", a.layer, b.layer);
+    visit("item", a.item, b.item);
+    visit("got", a.got, b.got);
+    visit("limit", a.limit, b.limit);
+    visit("limited_by", a.limited_by, b.limited_by);
+    visit("limited_at", a.limited_at, b.limited_at);
+    visit("payload", a.payload, b.payload);
+    visit("total", a.total, b.total);
+    visit("payload_at_length", a.payload_at_length, b.payload_at_length);
+    visit("per_page", a.per_page, b.per_page);
+    visit("per_slot", a.per_slot, b.per_slot);
+    visit("draft_first", a.draft_first, b.draft_first);
+    visit("draft_count", a.draft_count, b.draft_count);
+    for (std::uint32_t i = 0; i < kStepItemLimit; ++i) {
+      visit("committed", a.items[i].committed, b.items[i].committed, i);
+      visit("to_append", a.items[i].to_append, b.items[i].to_append, i);
+      visit("exact", a.items[i].exact, b.items[i].exact, i);
+    }
+  }
+  friend bool operator==(Details const& a, Details const& b) noexcept {
+    bool same = true;
+    fields(a, b, [&](char const* /*name*/, auto of_a, auto of_b, std::uint32_t /*item*/ = 0) {
+      same = same && are_same(of_a, of_b);
+    });
+    return same;
+  }
+};
+
+/// What an operation answers: an error code, or success with one number (rows, position), and what else
+/// it says.
 struct Observation {
   bool ok = true;
   ErrorCode code = ErrorCode::kInvalidArgument;  // when !ok
   std::uint32_t value = 0;                       // when ok
+  bool asked = true;  // false: the harness answers, since there was no handle to call
+  Details says{};
 
+  /// Code and number; what else is said is for ANSWER.
   friend bool operator==(Observation const& a, Observation const& b) noexcept {
     return a.ok == b.ok && (a.ok ? a.value == b.value : a.code == b.code);
   }
@@ -110,7 +191,40 @@ struct Observation {
   [[nodiscard]] static Observation failure(ErrorCode code) noexcept {
     return {.ok = false, .code = code};
   }
+  /// All that an error says.
+  [[nodiscard]] static Observation failure(Error const& error) noexcept {
+    Observation answer = failure(error.code);
+    answer.says.subject = error.subject;
+    answer.says.layer = error.layer;
+    answer.says.item = error.item;
+    answer.says.got = error.got;
+    answer.says.limit = error.limit;
+    return answer;
+  }
+  /// A refusal that is about one thing, and about no layer and no item.
+  [[nodiscard]] static Observation failure(ErrorCode code, char const* subject) noexcept {
+    Observation answer = failure(code);
+    answer.says.subject = subject;
+    answer.says.layer = answer.says.item = -1;
+    return answer;
+  }
+  /// The same with the offending number and what it was held against.
+  [[nodiscard]] static Observation failure(ErrorCode code,
+                                           char const* subject,
+                                           std::int64_t got,
+                                           std::int64_t limit) noexcept {
+    Observation answer = failure(code, subject);
+    answer.says.got = got;
+    answer.says.limit = limit;
+    return answer;
+  }
   [[nodiscard]] bool is(ErrorCode wanted) const noexcept { return !ok && code == wanted; }
+  /// The answer of an operation of two calls, of which the first succeeded and said something.
+  [[nodiscard]] Observation after(Observation const& first) const noexcept {
+    Observation answer = *this;
+    answer.says = ok ? first.says : says;
+    return answer;
+  }
 };
 
 }  // namespace holdfast::model

@@ -26,7 +26,7 @@ std::unique_ptr<System> make_copying(SystemPlace const& place) {
 constexpr SystemInfo kSystems[] = {
     {.name = "holdfast",
      .text = "the library, driven by the toy engine",
-     .offers = Facet::kVisible | Facet::kInternals | Facet::kDevices,
+     .offers = Facet::kVisible | Facet::kInternals | Facet::kDevices | Facet::kReasons,
      .keeps_all = false,
      .make = &make_holdfast},
     {.name = "copying",
@@ -36,7 +36,7 @@ constexpr SystemInfo kSystems[] = {
      .make = &make_copying},
 };
 
-constexpr char const* kFacets[] = {"visible", "internals", "devices"};
+constexpr char const* kFacets[] = {"visible", "internals", "devices", "reasons"};
 
 }  // namespace
 

@@ -25,6 +25,7 @@ enum class Facet : std::uint8_t {
   kVisible,    // positions, lengths, rows and states: of every system
   kInternals,  // tables, references, records, free storage
   kDevices,    // what devices were asked to do
+  kReasons,    // why a call is refused, and the figures of its answers
 };
 
 /// A set of facets.

@@ -77,7 +77,7 @@ Observation HoldfastSystem::capture(SnapshotName snapshot,
   tokens.resize(tokens.size() + extra, 1);
   auto const captured = cache_.capture(scope_of(scope), kept(snapshot).snapshot, tokens);
   if (!captured) {
-    return Observation::failure(captured.error().code);
+    return Observation::failure(captured.error());
   }
   auto const known = std::find(entries_.begin(), entries_.end(), *captured);
   std::uint32_t const first =
@@ -104,18 +104,23 @@ Observation HoldfastSystem::restore(PrefixQuery const& query, SequenceName name)
   if (!agree && !has_grown && !is_unsure) {
     return Observation::failure(kNeverAnswered);
   }
-  if (!restored) {
-    return Observation::failure(restored.error().code);
+  Observation answer =
+      restored ? Observation::success(restored->length) : Observation::failure(restored.error());
+  if (match) {
+    answer.says.limited_by = match->limited_by;
+    answer.says.limited_at = match->limited_at;
   }
-  restored_from_ = restored->entry;
-  kept(name).sequence = std::move(restored->sequence);
-  kept(name).history.assign(tokens.begin(), tokens.begin() + restored->length);
-  return Observation::success(restored->length);
+  if (restored) {
+    restored_from_ = restored->entry;
+    kept(name).sequence = std::move(restored->sequence);
+    kept(name).history.assign(tokens.begin(), tokens.begin() + restored->length);
+  }
+  return answer;
 }
 
 Observation HoldfastSystem::erase(EntryName entry) {
   Status const erased = cache_.erase(entries_[entry.value]);
-  return erased ? Observation::success(0) : Observation::failure(erased.error().code);
+  return erased ? Observation::success(0) : Observation::failure(erased.error());
 }
 
 EntryBytes HoldfastSystem::bytes(EntryName name) const noexcept {
@@ -123,7 +128,7 @@ EntryBytes HoldfastSystem::bytes(EntryName name) const noexcept {
   return size ? *size : EntryBytes{};
 }
 
-Status HoldfastSystem::write_bytes(EntryName entry) {
+Status HoldfastSystem::write_bytes(EntryName entry, Details& says) {
   auto const size = cache_.entry_bytes(entries_[entry.value]);
   if (!size) {
     return size.error();
@@ -134,38 +139,61 @@ Status HoldfastSystem::write_bytes(EntryName entry) {
     return written.error();
   }
   bytes_.resize(*written);
+  says.payload = static_cast<std::int64_t>(size->payload);
+  says.total = *written == size->total ? static_cast<std::int64_t>(*written) : -1;
+  return {};
+}
+
+/// What the layout says of any entry of so many rows, and of its pages and slots.
+Status HoldfastSystem::ask_layout(std::uint32_t rows, Details& says) const {
+  auto const payload = entry_bytes(layout_, rows);
+  HOLDFAST_TRY(payload);
+  auto const needed = bytes_needed(layout_);
+  HOLDFAST_TRY(needed);
+  says.payload_at_length = static_cast<std::int64_t>(*payload);
+  says.per_page = static_cast<std::int64_t>(needed->per_page);
+  says.per_slot = static_cast<std::int64_t>(needed->per_slot);
   return {};
 }
 
 Observation HoldfastSystem::reload(EntryName entry, std::optional<Stream> via) {
-  if (Status const wrote = write_bytes(entry); !wrote) {
-    return Observation::failure(wrote.error().code);
+  Details says;
+  if (Status const wrote = write_bytes(entry, says); !wrote) {
+    return Observation::failure(wrote.error());
   }
   EntryId const old = entries_[entry.value];
   PrefixScope const scope = scope_of(prompts_->entry(entry).scope);
   if (Status const erased = cache_.erase(old); !erased) {
-    return Observation::failure(erased.error().code);
+    return Observation::failure(erased.error());
   }
   Stream const stream = via.value_or(stream_);
   note_stream(stream);
   auto const loaded = cache_.deserialize(scope, bytes_, stream);
   if (!loaded) {
-    return Observation::failure(loaded.error().code);
+    return Observation::failure(loaded.error());
   }
   std::replace(entries_.begin(), entries_.end(), old, *loaded);
-  return Observation::success(cache_.inspect().snapshot(loaded->index).position);
+  Observation answer = Observation::success(cache_.inspect().snapshot(loaded->index).position);
+  answer.says = says;
+  if (asks_for_layout(answer.value)) {
+    if (Status const asked = ask_layout(answer.value, answer.says); !asked) {
+      return Observation::failure(asked.error());
+    }
+  }
+  return answer;
 }
 
 Observation HoldfastSystem::load_damaged(EntryName entry, Damage damage, std::uint32_t at) {
-  if (Status const wrote = write_bytes(entry); !wrote) {
-    return Observation::failure(wrote.error().code);
+  Details says;
+  if (Status const wrote = write_bytes(entry, says); !wrote) {
+    return Observation::failure(wrote.error());
   }
   damage_bytes(bytes_, damage, at);
   std::uint32_t const scope = prompts_->entry(entry).scope;
   auto const loaded =
       cache_.deserialize(scope_of(damage == Damage::kScope ? scope ^ 4U : scope), bytes_, stream_);
   return loaded ? Observation::success(prompts_->next_entry())
-                : Observation::failure(loaded.error().code);
+                : Observation::failure(loaded.error());
 }
 
 }  // namespace holdfast::model

@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/engine/library_answers.hpp"
 #include "models/input_error.hpp"
 
 namespace holdfast::model {
 namespace {
-
-Observation observe(Status const& status, std::uint32_t value = 0) {
-  return status ? Observation::success(value) : Observation::failure(status.error().code);
-}
 
 AppendMode append_mode(StateMode mode) {
   return mode == StateMode::kInPlace ? AppendMode::kInPlace : AppendMode::kOutOfPlace;
@@ -41,7 +38,8 @@ std::vector<Token> tokens_of(Token first, std::uint32_t count) {
 HoldfastSystem::HoldfastSystem(Layout const& layout,
                                std::span<Device* const> devices,
                                ToyEngine& engine)
-    : entries_(kNameLimit),
+    : layout_{layout},
+      entries_(kNameLimit),
       first_names_(kNameLimit),
       devices_(devices.begin(), devices.end()),
       engine_{engine} {
@@ -60,7 +58,7 @@ HoldfastSystem::HoldfastSystem(Layout const& layout,
 Observation HoldfastSystem::create(SequenceName name) {
   auto sequence = cache_.create_sequence(stream_);
   if (!sequence) {
-    return Observation::failure(sequence.error().code);
+    return Observation::failure(sequence.error());
   }
   kept(name).sequence = std::move(*sequence);
   kept(name).history.clear();
@@ -77,22 +75,28 @@ Observation HoldfastSystem::begin(SequenceName name,
   Named& named = kept(name);
   auto const position = named.sequence.position();
   if (!position) {
-    return Observation::failure(position.error().code);
+    return Observation::failure(position.error());
   }
   Status wrote;
+  Observation answer = Observation::success(rows);
   std::vector<Token> tokens = tokens_of(token, written);
   if (round) {
     auto handle = named.sequence.verify(rows, stream_, round_kind(style.mode));
     if (!handle) {
-      return Observation::failure(handle.error().code);
+      return Observation::failure(handle.error());
     }
+    say_draft(*handle, engine_.shape(), answer.says);
     named.append.reset();
     named.round.emplace(std::move(*handle));
     wrote = engine_.write(*named.round, *position, tokens, 0, written, style, named.history);
   } else {
     auto handle = named.sequence.append(rows, stream_, append_mode(style.mode));
     if (!handle) {
-      return Observation::failure(handle.error().code);
+      return Observation::failure(handle.error());
+    }
+    say_draft(*handle, engine_.shape(), answer.says);
+    if (auto const exact = handle->drop_is_exact()) {
+      answer.says.items[0].exact = *exact ? 1 : 0;
     }
     named.round.reset();
     named.append.emplace(std::move(*handle));
@@ -103,14 +107,14 @@ Observation HoldfastSystem::begin(SequenceName name,
   named.mode = style.mode;
   named.stream = stream_;
   named.failed_elsewhere = false;
-  return wrote ? Observation::success(rows) : give_up(name, wrote);
+  return wrote ? answer : give_up(name, wrote);
 }
 
 Observation HoldfastSystem::rewrite(
     SequenceName name, std::uint32_t first, std::uint32_t count, Token token, WriteStyle style) {
   Named& named = kept(name);
   if (!named.round) {
-    return Observation::failure(ErrorCode::kStale);
+    return no_handle();
   }
   std::vector<Token> const before = named.tokens;
   if (named.tokens.size() < std::size_t{first} + count) {
@@ -155,15 +159,16 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
   Status const asked = cache_.can_begin({list, items.count});
   auto step = cache_.begin({list, items.count}, stream_);
   if (!step && step.error().code == ErrorCode::kDeviceFailed) {
-    return Observation::failure(step.error().code);
+    return Observation::failure(step.error());
   }
-  if (asked.has_value() != step.has_value() ||
-      (!asked && asked.error().code != step.error().code)) {
+  if (!agree(asked, step ? Status{} : Status{step.error()})) {
     return Observation::failure(kNeverAnswered);
   }
   if (!step) {
-    return Observation::failure(step.error().code);
+    return Observation::failure(step.error());
   }
+  Observation answer = Observation::success(0);
+  say_exact(*step, items, answer.says);
   auto const give_up_all = [&](Status const& status) {
     if (fate.destroyed) {
       static_cast<void>(Step{std::move(*step)});
@@ -175,7 +180,7 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
         static_cast<void>(give_up(part.sequence, status));
       }
     }
-    return Observation::failure(status.error().code);
+    return Observation::failure(status.error());
   };
   if (varies_writes_ && (fate.dropped || fate.released < items.count)) {
     Token sum = 0;
@@ -220,21 +225,21 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
   if (fate.dropped && fate.destroyed) {
     static_cast<void>(Step{std::move(*step)});
     bool const failed = faults_ != nullptr && faults_->failed() != 0;  // a destructor says nothing
-    return failed ? give_up_all(Error{.code = ErrorCode::kDeviceFailed}) : Observation::success(0);
+    return failed ? give_up_all(Error{.code = ErrorCode::kDeviceFailed}) : answer;
   }
   if (fate.dropped) {
     Status const dropped = step->drop(stream_);
-    return dropped ? Observation::success(0) : give_up_all(dropped);
+    return dropped ? answer : give_up_all(dropped);
   }
   Accepted accepted[kStepItemLimit];
   if (Status const done = step->finish({keep, items.count}, {accepted, items.count}, stream_);
       !done) {
     return give_up_all(done);
   }
-  std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < items.count; ++i) {
     StepPart const& part = items.parts[i];
-    kept += accepted[i].committed + accepted[i].rows_to_append;
+    say(accepted[i], answer.says.items[i]);
+    answer.value += accepted[i].committed + accepted[i].rows_to_append;
     if (part.deed != StepDeed::kPad) {
       note_kept(part.sequence, tokens_of(part.token, accepted[i].committed));
     }
@@ -249,7 +254,7 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
       }
     }
   }
-  return Observation::success(kept);
+  return answer;
 }
 
 /// Writes all items of a step at once.
@@ -306,14 +311,14 @@ Observation HoldfastSystem::fail(SequenceName name, Status const& status) {
   } else if (status.error().code == ErrorCode::kDeviceFailed && !(stream_ == named.stream)) {
     named.failed_elsewhere = true;
   }
-  return Observation::failure(status.error().code);
+  return Observation::failure(status.error());
 }
 
 Observation HoldfastSystem::give_up(SequenceName name, Status const& status) {
   if (status.error().code == ErrorCode::kDeviceFailed) {
     let_go(name);
   }
-  return Observation::failure(status.error().code);
+  return Observation::failure(status.error());
 }
 
 void HoldfastSystem::let_go(SequenceName name) {
@@ -365,7 +370,7 @@ Status HoldfastSystem::names_rows(Step const& step,
 Observation HoldfastSystem::commit(SequenceName name) {
   Named& named = kept(name);
   if (!named.append) {
-    return Observation::failure(ErrorCode::kStale);
+    return no_handle();
   }
   Status const committed = named.append->commit(stream_);
   if (!committed) {
@@ -382,7 +387,7 @@ Observation HoldfastSystem::drop(SequenceName name) {
     return dropped ? Observation::success(0) : fail(name, dropped);
   }
   if (!named.append) {
-    return Observation::failure(ErrorCode::kStale);
+    return no_handle();
   }
   auto const exact = named.append->drop_is_exact();
   if (Status const dropped = named.append->drop(stream_); !dropped) {
@@ -398,7 +403,7 @@ Observation HoldfastSystem::drop(SequenceName name) {
 Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
   Named& named = kept(name);
   if (!named.round) {
-    return Observation::failure(ErrorCode::kStale);
+    return no_handle();
   }
   auto const accepted = named.round->accept(keep, stream_);
   if (!accepted) {
@@ -413,18 +418,20 @@ Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
       return give_up(name, appended);
     }
   }
-  return Observation::success(accepted->committed + again);
+  Observation answer = Observation::success(accepted->committed + again);
+  say(*accepted, answer.says.items[0]);
+  return answer;
 }
 
 Observation HoldfastSystem::snapshot(SequenceName name, SnapshotName snapshot) {
   auto held = kept(name).sequence.snapshot();
   if (!held) {
-    return Observation::failure(held.error().code);
+    return Observation::failure(held.error());
   }
   kept(snapshot).snapshot = std::move(*held);
   kept(snapshot).history = kept(name).history;
   auto const position = kept(snapshot).snapshot.position();
-  return position ? Observation::success(*position) : Observation::failure(position.error().code);
+  return position ? Observation::success(*position) : Observation::failure(position.error());
 }
 
 Observation HoldfastSystem::drop_snapshot(SnapshotName snapshot) {
@@ -434,22 +441,22 @@ Observation HoldfastSystem::drop_snapshot(SnapshotName snapshot) {
 Observation HoldfastSystem::rollback(SequenceName name, SnapshotName snapshot) {
   Sequence& sequence = kept(name).sequence;
   if (Status const done = sequence.rollback(kept(snapshot).snapshot, stream_); !done) {
-    return Observation::failure(done.error().code);
+    return Observation::failure(done.error());
   }
   kept(name).history = kept(snapshot).history;
   auto const position = sequence.position();
-  return position ? Observation::success(*position) : Observation::failure(position.error().code);
+  return position ? Observation::success(*position) : Observation::failure(position.error());
 }
 
 Observation HoldfastSystem::fork(SnapshotName snapshot, SequenceName name) {
   auto sequence = kept(snapshot).snapshot.fork(stream_);
   if (!sequence) {
-    return Observation::failure(sequence.error().code);
+    return Observation::failure(sequence.error());
   }
   kept(name).sequence = std::move(*sequence);
   kept(name).history = kept(snapshot).history;
   auto const position = kept(name).sequence.position();
-  return position ? Observation::success(*position) : Observation::failure(position.error().code);
+  return position ? Observation::success(*position) : Observation::failure(position.error());
 }
 
 Observation HoldfastSystem::can_truncate(SequenceName name, std::uint32_t length) {
@@ -490,7 +497,7 @@ Status HoldfastSystem::wait_for(Stream stream) {
 Observation HoldfastSystem::sync() {
   for (Stream const stream : streams_) {
     if (Status const done = wait_for(stream); !done) {
-      return Observation::failure(done.error().code);
+      return Observation::failure(done.error());
     }
   }
   engine_.settle();

@@ -23,7 +23,7 @@ inline constexpr ErrorCode kNeverAnswered = ErrorCode::kUnsupported;
 /// One cache and the handles of one program.
 class HoldfastSystem final : public System, public Visible {
  public:
-  /// Throws InputError when the layout is refused.
+  /// Throws InputError when the layout is refused. The layout must outlive the system.
   HoldfastSystem(Layout const& layout, std::span<Device* const> devices, ToyEngine& engine);
 
   Observation create(SequenceName name) override;
@@ -133,7 +133,9 @@ class HoldfastSystem final : public System, public Visible {
   void drop_all() override;
 
  private:
-  [[nodiscard]] Status write_bytes(EntryName entry);
+  /// Writes the entry as bytes, and says how many there are of it.
+  [[nodiscard]] Status write_bytes(EntryName entry, Details& says);
+  [[nodiscard]] Status ask_layout(std::uint32_t rows, Details& says) const;
   [[nodiscard]] Status names_rows(Step const& step, StepParts const& items) const;
   [[nodiscard]] Status names_rows(Step const& step,
                                   StepParts const& items,
@@ -187,6 +189,7 @@ class HoldfastSystem final : public System, public Visible {
     return snapshots_[name.value];
   }
 
+  Layout const& layout_;
   std::vector<Named> sequences_;            // of the names so far; room for kNameLimit
   std::vector<Held> snapshots_;             // likewise
   std::vector<EntryId> entries_;            // [kNameLimit]

@@ -66,6 +66,7 @@ class ToyEngine {
   /// Scratch memory comes from `memory`; the work goes to a device for each rank of each stage, that
   /// of a rank at stage * ranks + rank.
   ToyEngine(ModelShape const& shape, Device& memory, std::span<Device* const> devices);
+  [[nodiscard]] ModelShape const& shape() const noexcept { return shape_; }
   ToyEngine(ToyEngine const&) = delete;
   ToyEngine& operator=(ToyEngine const&) = delete;
 

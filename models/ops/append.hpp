@@ -27,7 +27,7 @@ struct AppendOp {
   Observation apply(Model& model, Observation const& got) const {
     Observation const opened = model.begin(
         sequence, false, count, count, token, got.is(ErrorCode::kExhausted), view != 0, mode, skip);
-    return opened.ok ? model.commit(sequence) : opened;
+    return opened.ok ? model.commit(sequence).after(opened) : opened;
   }
   Observation run(System& system) const {
     Observation const opened =
@@ -37,7 +37,7 @@ struct AppendOp {
                      count,
                      token,
                      {.piece = piece, .view = view != 0, .mode = mode, .skip = skip});
-    return opened.ok ? system.commit(sequence) : opened;
+    return opened.ok ? system.commit(sequence).after(opened) : opened;
   }
   static std::optional<AppendOp> generate(GenerateContext const& context) {
     auto const name = pick_sequence(context, SequenceWish::kAtRest);

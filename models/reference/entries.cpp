@@ -16,12 +16,13 @@ std::vector<Token> Model::prompt(PrefixQuery const& query) const {
   return tokens;
 }
 
-std::uint64_t Model::payload_bytes(ModelEntry const& entry) const noexcept {
-  // Side state is there once for each rank.
-  std::uint64_t bytes = std::uint64_t{shape_.ranks} * shape_.shard_state_elements * sizeof(float);
+std::uint64_t Model::payload_bytes(History const& history, std::uint32_t watermark) const noexcept {
+  std::uint64_t bytes = shape_.slot_bytes();
   for (std::uint32_t index = 0; index < shape_.planes.size(); ++index) {
     PlaneShape const& plane = shape_.planes[index];
-    RowRange const rows = AllReferences::find(plane.kind)->rows(plane, view(entry.history, index));
+    HistoryView own = view(history, index);
+    own.watermark = watermark;
+    RowRange const rows = AllReferences::find(plane.kind)->rows(plane, own);
     bytes += std::uint64_t{rows.last - rows.first} * plane.row_bytes();
   }
   return bytes;
@@ -32,11 +33,15 @@ Observation Model::capture(SnapshotName snapshot,
                            std::uint32_t scope,
                            std::uint32_t extra) {
   if (!snapshots_[snapshot.value].live) {
-    return Observation::failure(ErrorCode::kStale);
+    return Observation::failure(ErrorCode::kStale, "snapshot");
   }
   History const& held = history(snapshots_[snapshot.value]);
-  if (extra != 0 || held.tokens.empty()) {
-    return Observation::failure(ErrorCode::kInvalidArgument);
+  auto const rows = static_cast<std::int64_t>(held.tokens.size());
+  if (extra != 0) {
+    return Observation::failure(ErrorCode::kInvalidArgument, "tokens", rows + extra, rows);
+  }
+  if (held.tokens.empty()) {
+    return Observation::failure(ErrorCode::kInvalidArgument, "snapshot");
   }
   ModelEntry& fresh = entries_[name.value];
   for (std::uint32_t const other : live_entries_) {
@@ -49,7 +54,7 @@ Observation Model::capture(SnapshotName snapshot,
     }
   }
   if (live_entries_.size() >= shape_.capacity.entries) {
-    return Observation::failure(ErrorCode::kExhausted);
+    return Observation::failure(ErrorCode::kExhausted, "entries", 1, 0);
   }
   fresh.created = fresh.live = true;
   fresh.first_name = name.value;
@@ -72,6 +77,17 @@ bool Model::is_usable(ModelEntry const& entry, std::uint32_t length) const noexc
   });
 }
 
+std::uint32_t Model::common_rows(ModelEntry const& entry,
+                                 std::span<Token const> tokens,
+                                 std::uint32_t limit) noexcept {
+  auto const& own = entry.history.tokens;
+  std::uint32_t common = 0;
+  while (common < own.size() && common < tokens.size() && own[common] == tokens[common]) {
+    ++common;
+  }
+  return std::min(common, limit);
+}
+
 Observation Model::restore(PrefixQuery const& query, SequenceName name, Observation const& got) {
   next_token_ = std::max(next_token_, query.token + query.rest);
   std::vector<Token> const tokens = prompt(query);
@@ -85,12 +101,7 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name, Observat
     if (entry.scope != query.scope) {
       continue;
     }
-    auto const& own = entry.history.tokens;
-    std::uint32_t common = 0;
-    while (common < own.size() && common < tokens.size() && own[common] == tokens[common]) {
-      ++common;
-    }
-    std::uint32_t length = std::min(common, query.limit);
+    std::uint32_t length = common_rows(entry, tokens, query.limit);
     while (length != 0 && !is_usable(entry, length)) {
       --length;
     }
@@ -103,6 +114,8 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name, Observat
                    [](Candidate const& a, Candidate const& b) { return a.length > b.length; });
   std::uint32_t best = UINT32_MAX;
   std::uint32_t longest = 0;
+  Observation answer;
+  say_limit(query, tokens, candidates.empty() ? 0 : candidates.front().length, answer.says);
   for (Candidate const& candidate : candidates) {
     // One that may still be written may be visible already: the answer says whether it is.
     bool& pending = entries_[candidate.entry].pending;
@@ -116,11 +129,15 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name, Observat
     break;
   }
   if (longest == 0) {
-    return Observation::failure(ErrorCode::kMiss);
+    answer.ok = false;
+    answer.code = ErrorCode::kMiss;
+    answer.says.subject = answer.says.limited_by;
+    answer.says.got = answer.says.limited_at;
+    return answer;
   }
   restored_from_ = {best};
   if (live_sequences_.size() >= shape_.capacity.sequences) {
-    return Observation::failure(ErrorCode::kExhausted);
+    return Observation::failure(ErrorCode::kExhausted, "sequences", 1, 0);
   }
   ModelSequence& fresh = sequences_[name.value];
   fresh.created = fresh.live = true;
@@ -139,13 +156,14 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name, Observat
   }
   live_sequences_.push_back(name.value);
   next_sequence_ = std::max(next_sequence_, name.value + 1);
-  return Observation::success(longest);
+  answer.value = longest;
+  return answer;
 }
 
 Observation Model::erase(EntryName name) {
   std::uint32_t const first = entries_[name.value].first_name;
   if (!entries_[first].live) {
-    return Observation::failure(ErrorCode::kStale);
+    return Observation::failure(ErrorCode::kStale, "entry");
   }
   entries_[first].live = false;
   std::erase(live_entries_, first);
@@ -155,7 +173,7 @@ Observation Model::erase(EntryName name) {
 Observation Model::reload(EntryName name, bool exhausted) {
   std::uint32_t const first = entries_[name.value].first_name;
   if (!entries_[first].live) {
-    return Observation::failure(ErrorCode::kStale);
+    return Observation::failure(ErrorCode::kStale, "entry");
   }
   if (exhausted && !step_fits({})) {
     static_cast<void>(erase(name));  // its bytes were shared, and there is no room for its own
@@ -165,26 +183,34 @@ Observation Model::reload(EntryName name, bool exhausted) {
   live_entries_.push_back(first);  // it is the youngest now
   entries_[first].pending = false;
   entries_[first].history.state_id = next_state_++;
-  return Observation::success(static_cast<std::uint32_t>(entries_[first].history.tokens.size()));
+  Observation answer =
+      Observation::success(static_cast<std::uint32_t>(entries_[first].history.tokens.size()));
+  say_bytes(entries_[first].history, answer.says);
+  return answer;
 }
 
 Observation Model::load_damaged(EntryName name, Damage damage) const {
   if (!entry(name).live) {
-    return Observation::failure(ErrorCode::kStale);
+    return Observation::failure(ErrorCode::kStale, "entry");
   }
   switch (damage) {
     case Damage::kMagic:
+      return Observation::failure(ErrorCode::kInvalidArgument, "magic");
     case Damage::kLayout:
+      return Observation::failure(ErrorCode::kInvalidArgument, "layout");
     case Damage::kRanks:
+      return Observation::failure(
+          ErrorCode::kInvalidArgument, "ranks", shape_.ranks + 1, shape_.ranks);
     case Damage::kScope:
-      return Observation::failure(ErrorCode::kInvalidArgument);
+      return Observation::failure(ErrorCode::kInvalidArgument, "tenant");
     case Damage::kVersion:
-      return Observation::failure(ErrorCode::kUnsupported);
+      return Observation::failure(ErrorCode::kUnsupported, "version");
     case Damage::kFlip:
     case Damage::kCut:
     case Damage::kLonger:
+      return Observation::failure(ErrorCode::kDamaged, "bytes");
     case Damage::kTokens:
-      break;
+      break;  // sizes contradict tokens: the bytes as a whole, or a plane
   }
   return Observation::failure(ErrorCode::kDamaged);
 }

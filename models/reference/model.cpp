@@ -100,17 +100,19 @@ void Model::log_removed(std::span<Token const> tokens) {
 }
 
 Observation Model::check_live(SequenceName name) const noexcept {
-  return sequences_[name.value].live ? Observation{} : Observation::failure(ErrorCode::kStale);
+  return sequences_[name.value].live ? Observation{}
+                                     : Observation::failure(ErrorCode::kStale, "sequence");
 }
 
 Observation Model::check_at_rest(SequenceName name) const noexcept {
   if (!sequences_[name.value].live) {
-    return Observation::failure(ErrorCode::kStale);
+    return Observation::failure(ErrorCode::kStale, "sequence");
   }
   if (sequences_[name.value].tainted) {
-    return Observation::failure(ErrorCode::kTainted);
+    return Observation::failure(ErrorCode::kTainted, "sequence");
   }
-  return sequences_[name.value].open.open ? Observation::failure(ErrorCode::kBusy) : Observation{};
+  return sequences_[name.value].open.open ? Observation::failure(ErrorCode::kBusy, "sequence")
+                                          : Observation{};
 }
 
 std::uint32_t Model::slots_held() const noexcept {
@@ -142,12 +144,12 @@ std::uint32_t Model::slots_of(StepPart const& part) const noexcept {
 
 Observation Model::create(SequenceName name, bool exhausted) {
   if (live_sequences_.size() >= shape_.capacity.sequences) {
-    return Observation::failure(ErrorCode::kExhausted);
+    return Observation::failure(ErrorCode::kExhausted, "sequences", 1, 0);
   }
   bool const fits =
       shape_.states.empty() || shape_.capacity.slots == 0 || slots_held() < shape_.capacity.slots;
   if (exhausted && !fits) {
-    return Observation::failure(ErrorCode::kExhausted);
+    return Observation::failure(ErrorCode::kExhausted, name_of(shape_.states.front().kind), 1, 0);
   }
   ModelSequence& fresh = sequences_[name.value];
   fresh.created = fresh.live = true;
@@ -220,14 +222,19 @@ Observation Model::check_begin(SequenceName name,
   if (Observation const rest = check_at_rest(name); !rest.ok) {
     return rest;
   }
-  if (round ? rows > shape_.capacity.largest_round : rows == 0) {
-    return Observation::failure(ErrorCode::kInvalidArgument);
+  if (round && rows > shape_.capacity.largest_round) {
+    return Observation::failure(
+        ErrorCode::kInvalidArgument, "rows", rows, shape_.capacity.largest_round);
+  }
+  if (!round && rows == 0) {
+    return Observation::failure(ErrorCode::kInvalidArgument, "rows");
   }
   if (position(name) + rows > shape_.capacity.tokens) {
-    return Observation::failure(ErrorCode::kTooLong);
+    return Observation::failure(
+        ErrorCode::kTooLong, "rows", position(name) + rows, shape_.capacity.tokens);
   }
   if (mode == StateMode::kRescan && !shape_.can_rescan()) {
-    return Observation::failure(ErrorCode::kInvalidArgument);
+    return Observation::failure(ErrorCode::kInvalidArgument, "recurrent.stash_row_bytes");
   }
   return Observation::success(rows);
 }
@@ -271,12 +278,14 @@ Observation Model::begin(SequenceName name,
     open.tokens[i] = token + i;
     log_written(name, token + i, position(name) + i);
   }
-  return Observation::success(rows);
+  Observation answer = Observation::success(rows);
+  say_opened(name, answer.says);
+  return answer;
 }
 
 Observation Model::step(StepParts const& items, bool exhausted, std::uint32_t skip) {
   if (items.count == 0) {
-    return Observation::failure(ErrorCode::kInvalidArgument);
+    return Observation::failure(ErrorCode::kInvalidArgument, "items");
   }
   // The first item that is wrong decides, as the items stand.
   std::uint64_t rows = 0;
@@ -286,15 +295,16 @@ Observation Model::step(StepParts const& items, bool exhausted, std::uint32_t sk
       continue;
     }
     next_token_ = std::max(next_token_, item.token + item.rows);
-    if (Observation const checked =
-            check_begin(item.sequence, item.deed == StepDeed::kVerify, item.rows, item.mode);
-        !checked.ok) {
-      return checked;
-    }
-    for (StepPart const* other = items.begin(); other != &item; ++other) {
+    Observation checked =
+        check_begin(item.sequence, item.deed == StepDeed::kVerify, item.rows, item.mode);
+    for (StepPart const* other = items.begin(); checked.ok && other != &item; ++other) {
       if (other->deed != StepDeed::kPad && other->sequence == item.sequence) {
-        return Observation::failure(ErrorCode::kInvalidArgument);
+        checked = Observation::failure(ErrorCode::kInvalidArgument, "sequence");
       }
+    }
+    if (!checked.ok) {
+      checked.says.item = &item - items.begin();
+      return checked;
     }
   }
   Capacity const& capacity = shape_.capacity;
@@ -303,12 +313,15 @@ Observation Model::step(StepParts const& items, bool exhausted, std::uint32_t sk
                                  : capacity.tokens + std::uint64_t{capacity.sequences} *
                                                          std::max(1U, capacity.largest_round);
   if (rows > most) {
-    return Observation::failure(ErrorCode::kTooLong);
+    return Observation::failure(ErrorCode::kTooLong,
+                                "rows",
+                                static_cast<std::int64_t>(rows),
+                                static_cast<std::int64_t>(most));
   }
   if (exhausted && !step_fits({items.begin(), items.count})) {
     return Observation::failure(ErrorCode::kExhausted);
   }
-  std::uint32_t kept = 0;
+  Observation answer = Observation::success(0);
   for (StepPart const& item : items) {
     if (item.deed != StepDeed::kPad) {
       static_cast<void>(begin(item.sequence,
@@ -322,15 +335,19 @@ Observation Model::step(StepParts const& items, bool exhausted, std::uint32_t sk
                               skip));
     }
   }
-  for (StepPart const& item : items) {
+  for (std::uint32_t i = 0; i < items.count; ++i) {
+    StepPart const& item = items.parts[i];
+    Details::Item& says = answer.says.items[i];
+    says = {.committed = 0, .to_append = 0};
     if (item.deed != StepDeed::kPad) {
       ModelSequence& sequence = sequences_[item.sequence.value];
+      says.exact = sequence.open.drop_is_exact ? 1 : 0;
       sequence.tainted = item.keep == 0 && !sequence.open.drop_is_exact;
-      close_round(item.sequence, item.keep);
-      kept += item.keep;
+      close_round(item.sequence, item.keep, says);
+      answer.value += item.keep;
     }
   }
-  return Observation::success(kept);
+  return answer;
 }
 
 Observation Model::rewrite(
@@ -338,7 +355,7 @@ Observation Model::rewrite(
   next_token_ = std::max(next_token_, token + count);
   OpenHandle& open = sequences_[name.value].open;
   if (!sequences_[name.value].live || !open.open || !open.round) {
-    return Observation::failure(ErrorCode::kStale);
+    return stale_handle(name);
   }
   if (first > open.written || count > open.rows - first) {
     return Observation::failure(ErrorCode::kInvalidArgument);
@@ -357,10 +374,12 @@ Observation Model::rewrite(
 
 /// Ends a handle as the engine does: rows of which an in-place round kept some but not all are
 /// appended again.
-void Model::close_round(SequenceName name, std::uint32_t keep) {
+void Model::close_round(SequenceName name, std::uint32_t keep, Details::Item& says) {
   OpenHandle& open = sequences_[name.value].open;
   bool const goes_back = !shape_.keeps_all && open.round && open.mode == StateMode::kInPlace &&
                          !shape_.states.empty() && keep != 0 && keep < open.rows;
+  says.committed = goes_back ? 0 : keep;
+  says.to_append = goes_back ? keep : 0;
   if (!goes_back) {
     close_handle(name, keep);
     return;
@@ -411,10 +430,10 @@ void Model::close_handle(SequenceName name, std::uint32_t keep) {
 Observation Model::commit(SequenceName name) {
   OpenHandle const& open = sequences_[name.value].open;
   if (!sequences_[name.value].live || !open.open || open.round) {
-    return Observation::failure(ErrorCode::kStale);
+    return stale_handle(name);
   }
   if (open.written < open.rows) {
-    return Observation::failure(ErrorCode::kIncomplete);
+    return missing_rows(open.written, open.rows);
   }
   close_handle(name, open.rows);
   return Observation::success(0);
@@ -423,7 +442,7 @@ Observation Model::commit(SequenceName name) {
 Observation Model::drop(SequenceName name) {
   ModelSequence& sequence = sequences_[name.value];
   if (!sequence.live || !sequence.open.open) {
-    return Observation::failure(ErrorCode::kStale);
+    return stale_handle(name);
   }
   sequence.tainted = !sequence.open.drop_is_exact;
   close_handle(name, 0);
@@ -433,16 +452,17 @@ Observation Model::drop(SequenceName name) {
 Observation Model::accept(SequenceName name, std::uint32_t keep) {
   OpenHandle const& open = sequences_[name.value].open;
   if (!sequences_[name.value].live || !open.open || !open.round) {
-    return Observation::failure(ErrorCode::kStale);
+    return stale_handle(name);
   }
   if (keep > open.rows) {
-    return Observation::failure(ErrorCode::kInvalidArgument);
+    return Observation::failure(ErrorCode::kInvalidArgument, "keep", keep, open.rows);
   }
   if (keep > open.written) {
-    return Observation::failure(ErrorCode::kIncomplete);
+    return missing_rows(open.written, keep);
   }
-  close_round(name, keep);
-  return Observation::success(keep);
+  Observation answer = Observation::success(keep);
+  close_round(name, keep, answer.says.items[0]);
+  return answer;
 }
 
 Observation Model::snapshot(SequenceName name, SnapshotName snapshot) {
@@ -450,7 +470,7 @@ Observation Model::snapshot(SequenceName name, SnapshotName snapshot) {
     return rest;
   }
   if (live_snapshots_.size() >= shape_.capacity.snapshots) {
-    return Observation::failure(ErrorCode::kExhausted);
+    return Observation::failure(ErrorCode::kExhausted, "snapshots", 1, 0);
   }
   ModelSnapshot& fresh = snapshots_[snapshot.value];
   fresh.created = fresh.live = true;
@@ -468,7 +488,7 @@ Observation Model::snapshot(SequenceName name, SnapshotName snapshot) {
 Observation Model::drop_snapshot(SnapshotName snapshot) {
   ModelSnapshot& held = snapshots_[snapshot.value];
   if (!held.live) {
-    return Observation::failure(ErrorCode::kStale);
+    return Observation::failure(ErrorCode::kStale, "snapshot");
   }
   held.live = false;
   free_histories_.push_back(held.history);
@@ -481,7 +501,7 @@ Observation Model::rollback(SequenceName name, SnapshotName snapshot) {
     return rest;
   }
   if (!snapshots_[snapshot.value].live) {
-    return Observation::failure(ErrorCode::kStale);
+    return Observation::failure(ErrorCode::kStale, "snapshot");
   }
   if (keeps_log_) {
     auto const& held = history(snapshots_[snapshot.value]).tokens;
@@ -498,10 +518,10 @@ Observation Model::rollback(SequenceName name, SnapshotName snapshot) {
 
 Observation Model::fork(SnapshotName snapshot, SequenceName name) {
   if (!snapshots_[snapshot.value].live) {
-    return Observation::failure(ErrorCode::kStale);
+    return Observation::failure(ErrorCode::kStale, "snapshot");
   }
   if (live_sequences_.size() >= shape_.capacity.sequences) {
-    return Observation::failure(ErrorCode::kExhausted);
+    return Observation::failure(ErrorCode::kExhausted, "sequences", 1, 0);
   }
   ModelSequence& fresh = sequences_[name.value];
   fresh.created = fresh.live = true;
@@ -512,29 +532,6 @@ Observation Model::fork(SnapshotName snapshot, SequenceName name) {
   live_sequences_.push_back(name.value);
   next_sequence_ = std::max(next_sequence_, name.value + 1);
   return Observation::success(position(name));
-}
-
-Observation Model::can_truncate(SequenceName name, std::uint32_t length) const {
-  if (Observation const rest = check_at_rest(name); !rest.ok) {
-    return rest;
-  }
-  std::uint32_t const own = position(name);
-  if (length > own) {
-    return Observation::failure(ErrorCode::kInvalidArgument);
-  }
-  if (length == own) {
-    return Observation::success(length);
-  }
-  if (!shape_.states.empty()) {
-    return Observation::failure(ErrorCode::kRefused);
-  }
-  for (std::uint32_t i = 0; i < shape_.windows.size(); ++i) {
-    std::uint32_t const first = shape_.windows[i].first_needed(length);
-    if (first != length && first < history(sequence(name)).lo[i]) {
-      return Observation::failure(ErrorCode::kRefused);
-    }
-  }
-  return Observation::success(length);
 }
 
 Observation Model::truncate(SequenceName name, std::uint32_t length) {
@@ -555,7 +552,7 @@ Observation Model::truncate(SequenceName name, std::uint32_t length) {
 Observation Model::release(SequenceName name) {
   ModelSequence& sequence = sequences_[name.value];
   if (!sequence.live) {
-    return Observation::failure(ErrorCode::kStale);
+    return Observation::failure(ErrorCode::kStale, "sequence");
   }
   if (sequence.open.open) {
     log_removed(sequence.open.tokens);
@@ -586,9 +583,13 @@ void Model::taint_loaded(SequenceName name, SnapshotName snapshot) {
 }
 
 Observation Model::close() const {
-  return live_sequences_.empty() && live_snapshots_.empty()
-             ? Observation::success(0)
-             : Observation::failure(ErrorCode::kBusy);
+  std::size_t const live = live_sequences_.size() + live_snapshots_.size();
+  if (live == 0) {
+    return Observation::success(0);
+  }
+  Observation answer = Observation::failure(ErrorCode::kBusy, "cache");
+  answer.says.got = static_cast<std::int64_t>(live);
+  return answer;
 }
 
 }  // namespace holdfast::model

@@ -39,7 +39,18 @@ struct ModelShape {
     }
   };
   std::vector<Window> windows;
-  Capacity capacity;  // zeros replaced by the worst case
+  /// What refusals name: planes by stage, kind and layer; all states of a stage once, as the first.
+  struct Named {
+    PlaneKind kind;
+    std::uint32_t stage;
+    std::uint32_t layer;
+    std::uint32_t plane;  // index into `planes`; kNoPlane for states
+  };
+  static constexpr std::uint32_t kNoPlane = UINT32_MAX;
+  std::vector<Named> named;
+  std::uint32_t class_count = 0;   // planes of equal rows in a stage are one, and so are its states
+  std::uint32_t draft = kNoPlane;  // the first draft plane, index into `planes`
+  Capacity capacity;               // zeros replaced by the worst case
   std::uint32_t page_rows = 0;
   std::uint32_t ranks = 1;
   std::uint32_t stages = 1;
@@ -53,11 +64,10 @@ struct ModelShape {
              return state.stash_row_bytes != 0;
            });
   }
-  [[nodiscard]] bool has_draft() const noexcept {
-    return std::any_of(planes.begin(), planes.end(), [](PlaneShape const& plane) {
-      return rule_of(plane.kind) == PlaneRule::kDraft;
-    });
-  }
+  [[nodiscard]] bool has_draft() const noexcept { return draft != kNoPlane; }
+  /// Bytes of one page of every class, and of one state slot, on all ranks and stages together.
+  [[nodiscard]] std::uint64_t page_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t slot_bytes() const noexcept;
   /// Most committed rows that a draft plane catches up in one handle.
   [[nodiscard]] std::uint32_t draft_lag() const noexcept {
     return capacity.largest_round + page_rows;
@@ -229,7 +239,9 @@ class Model {
   /// The tokens of a prompt.
   [[nodiscard]] std::vector<Token> prompt(PrefixQuery const& query) const;
   /// Payload bytes of an entry in the byte form, as the planes' shapes say.
-  [[nodiscard]] std::uint64_t payload_bytes(ModelEntry const& entry) const noexcept;
+  [[nodiscard]] std::uint64_t payload_bytes(ModelEntry const& entry) const noexcept {
+    return payload_bytes(entry.history, entry.history.watermark);
+  }
   [[nodiscard]] History const& history(ModelSequence const& sequence) const noexcept {
     return histories_[sequence.history];
   }
@@ -262,6 +274,7 @@ class Model {
  private:
   [[nodiscard]] Observation check_live(SequenceName name) const noexcept;
   [[nodiscard]] Observation check_at_rest(SequenceName name) const noexcept;
+  [[nodiscard]] Observation stale_handle(SequenceName name) const noexcept;
   [[nodiscard]] Observation check_begin(SequenceName name,
                                         bool round,
                                         std::uint32_t rows,
@@ -270,9 +283,29 @@ class Model {
   [[nodiscard]] std::uint32_t slots_held() const noexcept;
   [[nodiscard]] bool is_state_shared(std::uint32_t history) const noexcept;
   [[nodiscard]] std::uint32_t slots_of(StepPart const& part) const noexcept;
-  void close_round(SequenceName name, std::uint32_t keep);
+  /// Says what was committed and what is to be appended again.
+  void close_round(SequenceName name, std::uint32_t keep, Details::Item& says);
   /// Whether a sequence can start with so many rows of the entry.
   [[nodiscard]] bool is_usable(ModelEntry const& entry, std::uint32_t length) const noexcept;
+  /// The first plane with which it cannot.
+  [[nodiscard]] char const* refuser_of(ModelEntry const& entry,
+                                       std::uint32_t length) const noexcept;
+  /// What a look-up says of a hit of so many rows, or of a miss.
+  void say_limit(PrefixQuery const& query,
+                 std::span<Token const> tokens,
+                 std::uint32_t length,
+                 Details& says) const;
+  /// Rows that the tokens and the entry have in common, at most the limit.
+  [[nodiscard]] static std::uint32_t common_rows(ModelEntry const& entry,
+                                                 std::span<Token const> tokens,
+                                                 std::uint32_t limit) noexcept;
+  [[nodiscard]] std::uint64_t payload_bytes(History const& history,
+                                            std::uint32_t watermark) const noexcept;
+  /// What a reload says of the entry and of its layout.
+  void say_bytes(History const& history, Details& says) const noexcept;
+  /// What is said of the handle that was just opened.
+  void say_opened(SequenceName name, Details& says) const noexcept;
+  [[nodiscard]] Observation missing_rows(std::uint32_t written, std::uint32_t keep) const noexcept;
   void close_handle(SequenceName name, std::uint32_t keep);
   std::uint32_t take_history();
   void copy_history(std::uint32_t from, std::uint32_t to);

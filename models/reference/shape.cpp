@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layout as the model reads it.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "models/input_error.hpp"
@@ -52,7 +53,55 @@ struct LayerShape {
   }
 };
 
+/// Whether layers with such planes share a plane class.
+bool are_alike(PlaneShape const& a, PlaneShape const& b) {
+  return a.stage == b.stage && a.kind == b.kind && a.elements == b.elements &&
+         a.strips == b.strips && a.formats == b.formats && a.pool == b.pool &&
+         a.window_rows == b.window_rows && a.heads == b.heads;
+}
+
+/// Puts planes and states into the order in which refusals name them, and counts the classes.
+void name_planes(ModelShape& shape) {
+  for (std::uint32_t i = 0; i < shape.planes.size(); ++i) {
+    PlaneShape const& plane = shape.planes[i];
+    shape.named.push_back({plane.kind, plane.stage, plane.layer, i});
+    auto const first = shape.planes.begin() + i;
+    bool const is_first = std::none_of(
+        shape.planes.begin(), first, [&](auto const& other) { return are_alike(plane, other); });
+    shape.class_count += is_first ? 1 : 0;
+    bool const is_draft = rule_of(plane.kind) == PlaneRule::kDraft;
+    shape.draft = is_draft && !shape.has_draft() ? i : shape.draft;
+  }
+  for (std::size_t i = 0; i < shape.states.size(); ++i) {
+    StateShape const& state = shape.states[i];
+    if (i == 0 || shape.states[i - 1].stage != state.stage) {
+      shape.named.push_back({state.kind, state.stage, state.layer, ModelShape::kNoPlane});
+      ++shape.class_count;
+    }
+  }
+  std::sort(shape.named.begin(), shape.named.end(), [](auto const& a, auto const& b) {
+    return std::tuple{a.stage, a.kind, a.layer} < std::tuple{b.stage, b.kind, b.layer};
+  });
+}
+
 }  // namespace
+
+std::uint64_t ModelShape::page_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (PlaneShape const& plane : planes) {
+    std::uint32_t const elements = plane.strip_elements() / (plane.split ? ranks : 1);
+    for (std::uint32_t strip = 0; strip < plane.strips; ++strip) {
+      std::uint64_t const rows = page_rows * stored_bytes(plane.formats[strip], elements);
+      bytes += ranks * ((rows + kStripAlignment - 1) / kStripAlignment * kStripAlignment);
+    }
+  }
+  return bytes;
+}
+
+std::uint64_t ModelShape::slot_bytes() const noexcept {
+  // Side state is there once for each rank.
+  return std::uint64_t{ranks} * shard_state_elements * sizeof(float);
+}
 
 std::uint32_t ModelShape::find(PlaneKind kind, std::uint32_t layer) const noexcept {
   for (std::uint32_t i = 0; i < planes.size(); ++i) {
@@ -92,6 +141,7 @@ ModelShape make_model_shape(Layout const& layout) {
     shape.shard_offsets.push_back(shape.shard_state_elements);
     shape.shard_state_elements += shard_elements(state, shape.ranks);
   }
+  name_planes(shape);
   return shape;
 }
 

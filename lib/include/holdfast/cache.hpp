@@ -167,8 +167,9 @@ class Append : public detail::OpenRows {
                std::uint32_t count,
                Stream stream = {},
                std::uint32_t rank = 0) noexcept;
-  /// Makes the rows visible. Errors: kStale, kTainted; kIncomplete with the handle still open;
-  /// kDeviceFailed taints, or leaves the handle open.
+  /// Makes the rows visible. Errors: kStale, kTainted; kIncomplete with the handle still open, naming
+  /// plane and layer: got is the rows that are written, limit those that must be; kDeviceFailed
+  /// taints, or leaves the handle open.
   Status commit(Stream stream = {}) noexcept;
   /// Forgets the rows: the sequence is bit for bit what it was when drop_is_exact(), and tainted
   /// when not. Errors: kStale, kTainted; kDeviceFailed taints.
@@ -200,8 +201,9 @@ class Round : public detail::OpenRows {
                std::uint32_t rank = 0) noexcept;
   /// Keeps the first `keep` rows, forgets the others and closes the round. An in-place round that
   /// keeps some of its rows but not all commits none, and advises to append the kept ones again.
-  /// Errors   : kStale, kTainted; kInvalidArgument (keep > k), kIncomplete and those of the Rescan
-  ///            with the round still open; kDeviceFailed of anything else taints, or leaves it open
+  /// Errors   : kStale, kTainted; kInvalidArgument (keep > k), kIncomplete as Append::commit and those of
+  ///            the Rescan with the round still open; kDeviceFailed of anything else taints, or leaves it
+  ///            open
   Result<Accepted> accept(std::uint32_t keep, Stream stream = {}) noexcept;
   /// accept(0); kDeviceFailed taints.
   Status drop(Stream stream = {}) noexcept;
@@ -246,7 +248,8 @@ class Sequence : public detail::HandleBase {
   /// Shortens the sequence to `length` rows without a snapshot; the own length succeeds and does
   /// nothing.
   /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (length > position); kRefused naming the
-  ///            plane
+  ///            plane: got is the first row that it would need and limit the first that it has, of a
+  ///            state the length and the position
   Status truncate(std::uint32_t length, Stream stream = {}) noexcept;
   /// What truncate(length) would answer.
   Status can_truncate(std::uint32_t length) const noexcept;
@@ -477,8 +480,8 @@ class Cache {
   /// Starts a new sequence with the longest usable prefix: the longest q <= min(limit, common
   /// prefix with an entry) at which that entry is usable on every plane. It shares the entry's
   /// storage below q; no row and no state is copied, one launch.
-  /// Errors   : kStale (closed); kMiss, an ordinary answer: Error::subject is the plane or rule that
-  ///            refused ("limit", "tokens"), got the position; kExhausted (sequences); kDeviceFailed
+  /// Errors   : kStale (closed); kMiss, an ordinary answer: Error::subject and got are limited_by and
+  ///            limited_at of match(); kExhausted (sequences); kDeviceFailed
   Result<Restored> restore(PrefixScope const& scope,
                            std::span<std::uint32_t const> tokens,
                            std::uint32_t limit,
@@ -499,8 +502,9 @@ class Cache {
   /// reserved on all planes or none, then bytes move, and the entry is published last, as the one
   /// captured last. When there is one under this key already, returns that one. Blocking: writes
   /// device memory through Device::host_write in `stream`, and waits for it.
-  /// Errors   : kDamaged (cut short, changed, or contradicting itself); kUnsupported (another
-  ///            version); kInvalidArgument naming what is foreign (magic, layout, ranks, model,
+  /// Errors   : kDamaged naming "bytes" (cut short, changed, contradicting itself), or the plane whose
+  ///            sizes do not follow from the tokens; kUnsupported naming "version"; kInvalidArgument
+  ///            naming what is foreign (magic, layout, ranks, model,
   ///            adapter, tenant); kTooLong; kExhausted (entries, or a plane's storage); kStale
   ///            (closed); kDeviceFailed
   Result<EntryId> deserialize(PrefixScope const& scope,
@@ -508,7 +512,7 @@ class Cache {
                               Stream stream = {}) noexcept;
 
   /// Gives all memory back, and that of the prefix entries with it. Errors: kStale (closed already);
-  /// kBusy while sequences or snapshots live.
+  /// kBusy while sequences or snapshots live, got of them.
   Status close() noexcept;
   /// The read-only window on everything; valid while the cache is open.
   [[nodiscard]] Inspection inspect() const noexcept;

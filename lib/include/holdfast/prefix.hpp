@@ -32,10 +32,13 @@ struct EntryId {
 struct PrefixMatch {
   std::uint32_t length = 0;  ///< rows that a restore would start with; 0 is a miss
   EntryId entry;             ///< the entry it would take; {0, 0} for a miss
-  /// What kept it from being longer: the name of the plane that refused, "limit", or "tokens" when
-  /// the given tokens and every entry agree on no more.
+  /// What kept it from being longer: "limit"; "tokens" when the given tokens and every entry agree on no
+  /// more; else the plane that refused the entry with which they agree on most, or of several the one
+  /// captured first. "entry" when there is nothing but one that is still being written.
   char const* limited_by = "";
-  std::uint32_t limited_at = 0;  ///< the position that `limited_by` refused
+  /// The position that `limited_by` refused: of a limit and of tokens the one above the length, of a
+  /// plane the longest that limit and tokens leave.
+  std::uint32_t limited_at = 0;
 };
 
 /// How large an entry is.

@@ -34,6 +34,12 @@ enum class ErrorCode : std::uint8_t {
 [[nodiscard]] char const* name_of(ErrorCode code) noexcept;
 
 /// Why a call failed. Plain data; all strings are static.
+///
+/// Of kStale, kTainted and kBusy the subject is what is used up, unknown or open: "sequence", "snapshot",
+/// "entry", "handle", "step" or "cache"; the handle of a sequence that was released is as used up as the
+/// sequence, which is named. Of kExhausted, got is what was needed and limit what is free; of what an
+/// engine counts itself - "sequences", "snapshots", "entries" - 1 and 0. Of several planes that could be
+/// named, the first one is: by stage, kind and layer.
 struct Error {
   ErrorCode code = ErrorCode::kInvalidArgument;
   char const* text = "";     ///< one clause, no full stop

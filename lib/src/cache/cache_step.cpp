@@ -2,6 +2,7 @@
 // The public handle of a step: a thin owner of its id over the core.
 #include <holdfast/cache.hpp>
 
+#include "base/mutants.hpp"
 #include "cache/core.hpp"
 #include "cache/core_errors.hpp"
 
@@ -131,7 +132,8 @@ Result<StashView> Step::stash(std::uint32_t item,
 }
 
 Result<bool> Step::drop_is_exact(std::uint32_t item) const noexcept {
-  return with_item(core_, id_, item, [&](HandleId id, std::uint64_t ticket) {
+  std::uint32_t const asked = HOLDFAST_MUTANT(kExactOfFirstItem) ? 0 : item;
+  return with_item(core_, id_, asked, [&](HandleId id, std::uint64_t ticket) {
     return core_->drop_is_exact(id, ticket);
   });
 }

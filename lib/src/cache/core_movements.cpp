@@ -109,8 +109,11 @@ Status Core::can_truncate(HandleId id, std::uint32_t length) const noexcept {
   }
   Status answer;
   for_each_plane([&](std::uint32_t /*index*/, auto const& plane) {
-    if (answer && length != record.position) {
-      answer = plane.can_truncate(id.index, length);
+    if (length == record.position || (!answer && !HOLDFAST_MUTANT(kLastPlaneRefuses))) {
+      return;
+    }
+    if (Status const own = plane.can_truncate(id.index, length); !own) {
+      answer = own.error();
     }
   });
   return answer;

@@ -198,16 +198,20 @@ PrefixMatch Core::find_longest(PrefixScope const& scope,
                                std::span<std::uint32_t const> tokens,
                                std::uint32_t limit,
                                Error& why) noexcept {
-  PrefixMatch best{.limited_by = "tokens"};
-  why = Error{
-      .code = ErrorCode::kMiss, .text = "no entry begins as these tokens do", .subject = "tokens"};
+  PrefixMatch best{.limited_by = "tokens", .limited_at = 1};
+  why = Error{.code = ErrorCode::kMiss,
+              .text = "no entry begins as these tokens do",
+              .subject = "tokens",
+              .got = 1};
   if (limit == 0) {
     best.limited_by = "limit";
     why.text = "leaves no row to start with";
     why.subject = "limit";
     return best;
   }
-  bool seen = false;
+  // What kept it from being longer is said of the entry that shares most, of those the oldest.
+  std::uint32_t nearest = 0;
+  std::uint32_t nearest_most = 0;
   index_.for_each_common(scope, tokens, [&](std::uint32_t entry, std::uint32_t common) {
     std::uint32_t const most =
         HOLDFAST_MUTANT(kRestoreIgnoresLimit) ? common : std::min(common, limit);
@@ -215,39 +219,37 @@ PrefixMatch Core::find_longest(PrefixScope const& scope,
       return false;
     }
     if (!is_published(entry)) {
-      if (!seen && best.length == 0) {
+      if (nearest == 0) {
         why.text = "the entry that begins so is still being written";
         why.subject = "entry";
       }
       return true;
     }
-    Error refusal{.code = ErrorCode::kMiss, .subject = ""};
+    Error refusal{};
     std::uint32_t const length = longest_usable(entry, most, refusal);
-    bool const is_first = !seen;
-    seen = true;
-    if (length == 0 && best.length == 0 && is_first) {
-      // The entry that shares most says what a miss lacks.
-      refusal.code = ErrorCode::kMiss;
+    if (nearest == 0 || (most == nearest_most && index_.is_older(entry, nearest))) {
+      nearest = entry;
+      nearest_most = most;
       why = refusal;
-      best.limited_by = refusal.subject;
-      best.limited_at = static_cast<std::uint32_t>(refusal.got);
     }
     bool const is_older =
         best.length == length && length != 0 &&
         index_.is_older(entry, best.entry.index) != HOLDFAST_MUTANT(kRestoreFromYoungest);
     HOLDFAST_SOMETIMES(kRestoreTie, best.length == length && length != 0);
     if (length > best.length || is_older) {
-      best = {.length = length,
-              .entry = {entry, snapshots_[entry].generation},
-              .limited_by = refusal.subject,
-              .limited_at = static_cast<std::uint32_t>(refusal.got)};
-      if (length == most) {
-        best.limited_by = length == limit ? "limit" : "tokens";
-        best.limited_at = length + 1;
-      }
+      best.length = length;
+      best.entry = {entry, snapshots_[entry].generation};
     }
     return true;
   });
+  why.code = ErrorCode::kMiss;
+  bool const is_told = best.length == 0 || !HOLDFAST_MUTANT(kHitForgetsRefusal);
+  bool const is_refused = best.length < nearest_most && is_told;
+  best.limited_by = is_refused || nearest == 0 ? why.subject
+                    : best.length == limit     ? "limit"
+                                               : "tokens";
+  best.limited_at = is_refused ? static_cast<std::uint32_t>(why.got)
+                               : best.length + (HOLDFAST_MUTANT(kLimitedAtHit) ? 0 : 1);
   return best;
 }
 
@@ -372,9 +374,10 @@ void Core::walk_payload(std::uint32_t entry, Sink& sink) const noexcept {
 
 Result<EntryBytes> Core::entry_bytes(EntryId entry) const noexcept {
   HOLDFAST_TRY(check_entry(entry));
-  return form_of(
-             index_.scope(entry.index), snapshots_[entry.index].position, lengths_of(entry.index))
-      .bytes();
+  std::uint32_t const tokens = snapshots_[entry.index].position;
+  EntryBytes bytes = form_of(index_.scope(entry.index), tokens, lengths_of(entry.index)).bytes();
+  bytes.total += HOLDFAST_MUTANT(kTotalOfWideTokens) ? std::uint64_t{tokens} * sizeof tokens : 0;
+  return bytes;
 }
 
 Result<std::uint64_t> Core::serialize(EntryId entry,

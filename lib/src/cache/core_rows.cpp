@@ -51,11 +51,13 @@ planes::Opening Core::opening_of(SequenceRecord const& record) noexcept {
 /// Everything that can be wrong with a begin, storage apart; names the item.
 Status Core::check_items(std::span<ItemRequest const> items, bool is_step) noexcept {
   std::uint64_t rows = 0;
+  [[maybe_unused]] std::uint32_t padding = 0;
   for (std::uint32_t i = 0; i < items.size(); ++i) {
     ItemRequest const& item = items[i];
     rows += item.rows;
     if (item.id.index == 0 && item.kind == OpenKind::kNone) {
-      continue;  // padding
+      ++padding;
+      continue;
     }
     Status answer = check_at_rest(item.id);
     if (answer) {
@@ -69,7 +71,8 @@ Status Core::check_items(std::span<ItemRequest const> items, bool is_step) noexc
       answer = invalid("sequence", "is in the step twice");
     }
     if (!answer) {
-      return is_step ? of_item(answer.error(), i) : answer.error();
+      std::uint32_t const named = i - (HOLDFAST_MUTANT(kItemsWithoutPadding) ? padding : 0);
+      return is_step ? of_item(answer.error(), named) : answer.error();
     }
     sequences_[item.id.index].ticket =
         next_ticket_;  // marks it as seen; nothing is open under it yet
@@ -93,18 +96,20 @@ Status Core::check_storage(std::span<ItemRequest const> items, bool is_step) con
       if (items[i].id.index == 0) {
         continue;
       }
-      need += plane.need(owner_of(items[i].id.index), opening_of(items[i]));
+      std::uint64_t const own = plane.need(owner_of(items[i].id.index), opening_of(items[i]));
+      need += own;
       if (need > plane.available()) {
         storage::ClassPlan const& known = plan_.classes[plane_index];
         HOLDFAST_SOMETIMES(kSlotsExhausted, known.page_rows == 0);
         HOLDFAST_SOMETIMES(kRingPagesExhausted, known.ring_rows != 0);
         HOLDFAST_SOMETIMES(kPagesExhausted, known.page_rows != 0 && known.ring_rows == 0);
-        answer = Error{.code = ErrorCode::kExhausted,
-                       .text = "not enough free pages or slots",
-                       .subject = name_of(known.kind),
-                       .item = is_step ? static_cast<std::int32_t>(i) : -1,
-                       .got = static_cast<std::int64_t>(need),
-                       .limit = plane.available()};
+        answer =
+            Error{.code = ErrorCode::kExhausted,
+                  .text = "not enough free pages or slots",
+                  .subject = name_of(known.kind),
+                  .item = is_step ? static_cast<std::int32_t>(i) : -1,
+                  .got = static_cast<std::int64_t>(HOLDFAST_MUTANT(kLackingOfOneItem) ? own : need),
+                  .limit = HOLDFAST_MUTANT(kLackingOfAll) ? known.pages - 1 : plane.available()};
       }
     }
   });
@@ -366,7 +371,8 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
         return Error{.code = ErrorCode::kIncomplete,
                      .text = "rows are missing",
                      .subject = name_of(plan_.kind_of(known, layer)),
-                     .layer = static_cast<std::int32_t>(plan_.layers_of(known)[layer]),
+                     .layer = static_cast<std::int32_t>(
+                         HOLDFAST_MUTANT(kMissingByIndex) ? layer : plan_.layers_of(known)[layer]),
                      .got = written,
                      .limit = keep};
       }

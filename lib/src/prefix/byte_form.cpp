@@ -250,7 +250,8 @@ Status check_owner(Form const& found, Form const& own) noexcept {
       {"tenant", "the entry is of another tenant", found.scope.tenant, own.scope.tenant}};
   for (Field const& field : fields) {
     if (field.found != field.own && !HOLDFAST_MUTANT(kForeignAccepted)) {
-      return refuse(ErrorCode::kInvalidArgument, field.name, field.text, field.found, field.own);
+      char const* const name = HOLDFAST_MUTANT(kForeignNamesLayout) ? fields[0].name : field.name;
+      return refuse(ErrorCode::kInvalidArgument, name, field.text, field.found, field.own);
     }
   }
   return {};

@@ -551,7 +551,8 @@ Result<BytesNeeded> bytes_needed(Layout const& layout) noexcept {
   }
   for (std::uint32_t index = 0; index < plan.class_count; ++index) {
     bool const is_slot = plan.classes[index].page_rows == 0;
-    (is_slot ? bytes.per_slot : bytes.per_page) += plan.ranks * plan.classes[index].page_bytes;
+    std::uint32_t const ranks = HOLDFAST_MUTANT(kPageOfOneRank) && !is_slot ? 1 : plan.ranks;
+    (is_slot ? bytes.per_slot : bytes.per_page) += ranks * plan.classes[index].page_bytes;
   }
   return bytes;
 }
@@ -572,7 +573,9 @@ Result<std::uint64_t> entry_bytes(Layout const& layout, std::uint32_t tokens) no
     HOLDFAST_ASSERT(known.traits != nullptr);
     internal::storage::EntryShape const shape = known.traits->entry_shape(known, tokens);
     // What ranks do not split is the same on all of them: an entry has it once.
-    bytes += known.shares(plan.ranks) * shape.row_bytes * shape.rows;
+    std::uint32_t const shares =
+        HOLDFAST_MUTANT(kEntryOfEveryRank) ? plan.ranks : known.shares(plan.ranks);
+    bytes += shares * shape.row_bytes * shape.rows;
   }
   return bytes;
 }

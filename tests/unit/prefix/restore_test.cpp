@@ -174,6 +174,7 @@ TEST_F(RestoreTest, AMissSaysWhichPlaneOrRuleRefusedAndWhere) {
   EXPECT_TRUE(HasCode(edge, ErrorCode::kMiss, "recurrent"));
   EXPECT_EQ(edge.error().got, 6);
   EXPECT_TRUE(HasCode(hybrid_.restore(tokens, 0), ErrorCode::kMiss, "limit"));
+  EXPECT_EQ(hybrid_.restore(tokens, 0).error().got, 1);
   EXPECT_TRUE(HasCode(hybrid_.restore({}), ErrorCode::kMiss, "tokens"));
   EXPECT_TRUE(HasCode(hybrid_.restore(make_tokens(8, 2)), ErrorCode::kMiss, "tokens"));
   EXPECT_TRUE(HasCode(hybrid_.cache->restore({}, tokens, UINT32_MAX), ErrorCode::kMiss, "tokens"));
@@ -208,7 +209,12 @@ TEST_F(RestoreTest, TheLongestUsableWinsNotTheLongestCommon) {
   History const trunk = make_tokens(6, 1);
   EntryId const exact = hybrid_.entry_of(trunk);
   hybrid_.entry_of(joined(trunk, make_tokens(4, 2)));  // shares more, and is usable only at its end
-  auto const restored = hybrid_.restore(joined(trunk, first_of(make_tokens(4, 2), 3)));
+  History const prompt = joined(trunk, first_of(make_tokens(4, 2), 3));
+  auto const found = hybrid_.cache->match(kScope, prompt, UINT32_MAX);
+  ASSERT_TRUE(IsOk(found));
+  EXPECT_STREQ(found->limited_by, "pool_keys") << "the longer entry has all of the tokens";
+  EXPECT_EQ(found->limited_at, 9U);
+  auto const restored = hybrid_.restore(prompt);
   ASSERT_TRUE(IsOk(restored));
   EXPECT_EQ(restored->length, 6U);
   EXPECT_EQ(restored->entry, exact);
