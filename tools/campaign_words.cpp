@@ -12,12 +12,9 @@ namespace holdfast::tools {
 namespace {
 
 std::vector<std::string> split_targets(std::string const& text) {
-  std::vector<std::string> names;
-  for (std::size_t at = 0; at <= text.size();) {
-    std::size_t const end = std::min(text.find(',', at), text.size());
-    names.push_back(text.substr(at, end - at));
-    check_known("--targets", "target", names.back(), known_values("fuzz", "--targets"));
-    at = end + 1;
+  std::vector<std::string> const names = split_list(text);
+  for (std::string const& name : names) {
+    check_known("--targets", "target", name, known_values("fuzz", "--targets"));
   }
   return names;
 }

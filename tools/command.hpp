@@ -33,6 +33,7 @@ struct Words {
   std::string operations;
   std::string output;
   std::string programs;
+  std::string knobs;
   std::string promote;
   std::string repeat;
   std::string row;

@@ -187,6 +187,7 @@ struct TargetOptions {
   std::vector<std::string> paths;   ///< traces and folders of them; of check: the target file
   std::uint64_t seed = kDefaultSeed;
   std::uint64_t programs = 0;  ///< 0: by time
+  std::string knobs;           ///< values to draw from: "architecture=llama,lfm2 unified=0"
   double seconds = kDefaultSeconds;
   std::uint32_t workers = 1;
   std::optional<std::string> save;

@@ -55,6 +55,12 @@ EngineResult run_programs(TargetOptions const& options,
        .should_stop = was_interrupted});
 }
 
+/// Part of the operations drawn that programs do not have since a known finding needs them.
+double share_left_out(fuzz::EngineCounts const& counts) {
+  std::uint64_t const drawn = counts.operations + counts.skipped + counts.left_out;
+  return drawn == 0 ? 0 : static_cast<double>(counts.left_out) / static_cast<double>(drawn);
+}
+
 Json summary_json(EngineResult const& result) {
   fuzz::EngineCounts const& counts = result.counts;
   return {{"engine", result.hello.engine},
@@ -65,6 +71,8 @@ Json summary_json(EngineResult const& result) {
           {"refused", counts.refused},
           {"weak", counts.weak},
           {"skipped", counts.skipped},
+          {"left_out", counts.left_out},
+          {"share_left_out", share_left_out(counts)},
           {"failed", counts.failed},
           {"seconds", result.seconds},
           {"programs_per_second", rate_of(counts.programs, result.seconds)},
@@ -79,7 +87,7 @@ std::string summary(EngineResult const& result) {
   fuzz::EngineCounts const& counts = result.counts;
   return fmt::format(
       "engine      {} {}\nprograms    {} ({:.0f}/s)\noperations  {}, {} refused, {} weak; {} not "
-      "sent\n"
+      "sent; {:.1f} % of those drawn left out for known findings\n"
       "logits      {} compared; {} histories asked for, {} known\n"
       "tolerance   {:.1e}; noise {:.1e}, signal {:.1e}\ncovered     {} of (operation, operation, "
       "knob, "
@@ -92,6 +100,7 @@ std::string summary(EngineResult const& result) {
       counts.refused,
       counts.weak,
       counts.skipped,
+      100 * share_left_out(counts),
       counts.compared,
       counts.session.cold_asked,
       counts.session.cold_known,
@@ -126,8 +135,8 @@ Json write_findings(EngineResult const& result,
                     std::string const& folder) {
   Json findings = Json::array();
   std::string const engine = result.hello.engine + " " + result.hello.version;
-  for (auto const& [bucket, group] : result.groups) {
-    std::string name = bucket;
+  for (auto const& [key, group] : result.groups) {
+    std::string name = key;
     std::replace_if(
         name.begin(),
         name.end(),
@@ -143,12 +152,21 @@ Json write_findings(EngineResult const& result,
     for (model::EngineOp const& op : found.program.ops) {
       lines.push_back(model::text_of(op));
     }
-    findings.push_back({{"bucket", bucket},
+    Json seen = Json::object();
+    for (auto const& [knobs, sight] : group.knobs) {
+      seen[knobs] = {{"programs", sight.count},
+                     {"first_program", sight.index},
+                     {"first_seconds", sight.seconds}};
+    }
+    findings.push_back({{"bucket", found.bucket.text()},
                         {"oracle", found.bucket.oracle},
                         {"blamed", found.bucket.blamed},
                         {"known", group.known},
-                        {"programs", group.count},
-                        {"first_program", group.index},
+                        {"variant", group.is_variant},
+                        {"programs", group.sight.count},
+                        {"first_program", group.sight.index},
+                        {"first_seconds", group.sight.seconds},
+                        {"seen_with", seen},
                         {"text", found.verdict.text},
                         {"knobs", model::text_of(found.program.knobs)},
                         {"operations", lines},
@@ -160,7 +178,12 @@ Json write_findings(EngineResult const& result,
 }  // namespace
 
 fuzz::Target load_target(TargetOptions const& options) {
-  return options.file ? fuzz::load_target(*options.file) : fuzz::target_of_command(options.engine);
+  fuzz::Target target =
+      options.file ? fuzz::load_target(*options.file) : fuzz::target_of_command(options.engine);
+  for (auto const& [name, values] : model::parse_knobs(options.knobs, "--knobs")) {
+    target.knobs[name] = split_list(values);
+  }
+  return target;
 }
 
 std::string target_command(TargetOptions const& options, std::vector<std::string> words) {
@@ -202,6 +225,7 @@ int run_target(TargetOptions const& options) {
   EngineResult result = run_programs(options, target, true);
   bool const failed = result.first_index.has_value();
   Json json = summary_json(result);
+  json["coverage"] = result.coverage;
   std::string text = summary(result);
   if (failed) {
     std::string const what = shows(result.first_verdict, result.first);
@@ -254,19 +278,24 @@ int fuzz_target(TargetOptions const& options) {
       }));
   json["known_not_seen"] = Json::array();
   for (fuzz::KnownFinding const& known : target.known) {
-    if (result.groups.count(known.bucket) == 0) {
+    if (std::none_of(result.groups.begin(), result.groups.end(), [&](auto const& one) {
+          return one.second.known == known.name;
+        })) {
       json["known_not_seen"].push_back(known.name);
     }
   }
   json["coverage"] = result.coverage;
   fuzz::write_whole(std::filesystem::path{folder} / "report.json", text_of(json));
   std::string text = summary(result);
-  for (auto const& [bucket, group] : result.groups) {
-    text += fmt::format("\n{}{}: {}, first in program {}\n  {}\n{}",
-                        bucket,
-                        group.known.empty() ? "" : " (known: " + group.known + ")",
-                        counted(group.count, "program"),
-                        group.index,
+  for (auto const& [key, group] : result.groups) {
+    text += fmt::format("\n{}{}: {}, first in program {} after {:.1f} s\n  {}\n{}",
+                        group.finding.bucket.text(),
+                        group.known.empty() ? ""
+                        : group.is_variant  ? " (variant of " + group.known + ")"
+                                            : " (known: " + group.known + ")",
+                        counted(group.sight.count, "program"),
+                        group.sight.index,
+                        group.sight.seconds,
                         group.finding.verdict.text,
                         lines_of(group.finding.program, group.finding.program.ops.size()));
   }

@@ -23,9 +23,9 @@ std::vector<std::string> allowed_with_target(std::string const& command) {
     allowed.insert(allowed.end(), more.begin(), more.end());
   };
   if (command == "run") {
-    add({"--seed", "--seconds", "--programs", "--threads", "--save"});
+    add({"--seed", "--seconds", "--programs", "--knobs", "--threads", "--save"});
   } else if (command == "fuzz") {
-    add({"--seed", "--for", "--programs", "--workers", "--dir"});
+    add({"--seed", "--for", "--programs", "--knobs", "--workers", "--dir"});
   } else if (command == "gate") {
     add({"--corpus", "--junit"});
   } else if (command == "minimize") {
@@ -105,6 +105,12 @@ void add_target(CLI::App& command, Words& words) {
 void add_programs(CLI::App& command, Words& words) {
   command.add_option("--programs", words.programs, "With --target: run so many programs")
       ->type_name("N");
+  command
+      .add_option("--knobs",
+                  words.knobs,
+                  "With --target: programs draw these knobs from these values alone, as "
+                  "\"architecture=llama,lfm2 unified=0\"")
+      ->type_name("TEXT");
 }
 
 Options read_with_target(CLI::App const& command, Words const& words) {
@@ -141,6 +147,9 @@ Options read_with_target(CLI::App const& command, Words const& words) {
   }
   if (given("--programs")) {
     options.programs = read_count("--programs", words.programs, kMostPrograms);
+  }
+  if (given("--knobs")) {
+    options.knobs = words.knobs;
   }
   if (given("--threads")) {
     options.workers =

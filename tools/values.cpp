@@ -94,6 +94,16 @@ std::uint64_t read_seed(std::string const& text) {
   return seed;
 }
 
+std::vector<std::string> split_list(std::string const& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    std::size_t const end = std::min(text.find(',', at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
 std::string command_of(std::vector<std::string> const& words) {
   std::string line;
   for (std::string const& word : words) {

@@ -22,6 +22,9 @@ double read_duration(std::string const& option, std::string const& text);
 /// seed is the number that its first 16 digits spell. Throws InputError.
 std::uint64_t read_seed(std::string const& text);
 
+/// "a,b" as its parts.
+[[nodiscard]] std::vector<std::string> split_list(std::string const& text);
+
 /// Words as a command line of a shell, quoted where needed.
 std::string command_of(std::vector<std::string> const& words);
 

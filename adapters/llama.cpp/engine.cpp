@@ -2,6 +2,7 @@
 #include "adapters/llama.cpp/engine.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace holdfast::llama_cpp {
 
@@ -23,12 +24,14 @@ llama_context_params exact_parameters() {
   return p;
 }
 
-// One sequence, one micro-batch, and nothing that helps anything but a history from its first token on.
+// One sequence, one micro-batch, and nothing that helps anything but a history from its first token on. States
+// have room for more rows than kContext says, and what no cache refuses can be some rows longer.
 Context make_plain_context(llama_model* model) {
+  constexpr std::uint32_t kMost = kContext + 4 * kBatch;
   llama_context_params p = exact_parameters();
-  p.n_ctx = kContext;
-  p.n_batch = kContext;
-  p.n_ubatch = kContext;
+  p.n_ctx = kMost;
+  p.n_batch = kMost;
+  p.n_ubatch = kMost;
   p.n_seq_max = 1;
   return Context(llama_init_from_model(model, p));
 }
@@ -106,6 +109,12 @@ std::string decode_reason(int status) {
 
 std::string decimal(std::uint64_t value) {
   return std::to_string(value);
+}
+
+// A load that fails, for want of room or for damaged bytes, has emptied its sequence: llama.h does not say
+// what is left of it.
+Answer loaded(std::size_t read) {
+  return read == 0 ? Answer::weak() : Answer::ok("bytes=" + decimal(read));
 }
 
 }  // namespace
@@ -207,11 +216,15 @@ bool Engine::lacks_window(int sequence) {
   return least == -1 || least > std::max(firsts_[sequence], next_position(sequence) - window + 1);
 }
 
-// Rows at the beginning of a sequence went.
-void Engine::move_first(int sequence, Range range) {
+// What a removal did to a sequence the next position of which was `before`: whether it took its last rows
+// and left others, of which those that the next row would see are gone.
+bool Engine::is_weakened(int sequence, Range range, llama_pos before) {
+  bool const took_tail = next_position(sequence) < before;
+  bool const left_rows = std::max(range.first, 0) > firsts_[sequence];
   if (range.first <= firsts_[sequence] && range.end > firsts_[sequence]) {
     firsts_[sequence] = range.end;
   }
+  return took_tail && left_rows && lacks_window(sequence);
 }
 
 Answer Engine::remove(int sequence, Range range) {
@@ -219,22 +232,22 @@ Answer Engine::remove(int sequence, Range range) {
   if (!llama_memory_seq_rm(memory(), sequence, range.first, range.end)) {
     return Answer::refused("cannot_remove");
   }
-  bool const took_tail = next_position(sequence) < before;
-  bool const left_rows = std::max(range.first, 0) > firsts_[sequence];
-  move_first(sequence, range);
-  return took_tail && left_rows && lacks_window(sequence) ? Answer::weak() : Answer::ok();
+  return is_weakened(sequence, range, before) ? Answer::weak() : Answer::ok();
 }
 
 Answer Engine::remove_every(Range range) {
+  std::array<llama_pos, kSequences> before = {};
+  for (int sequence = 0; sequence < kSequences; ++sequence) {
+    before[static_cast<std::size_t>(sequence)] = next_position(sequence);
+  }
   if (!llama_memory_seq_rm(memory(), -1, range.first, range.end)) {
     return Answer::refused("cannot_remove");
   }
-  bool lacks = false;
+  bool weak = false;
   for (int sequence = 0; sequence < kSequences; ++sequence) {
-    move_first(sequence, range);
-    lacks = lacks || (next_position(sequence) != 0 && lacks_window(sequence));
+    weak = is_weakened(sequence, range, before[static_cast<std::size_t>(sequence)]) || weak;
   }
-  return lacks ? Answer::weak() : Answer::ok();
+  return weak ? Answer::weak() : Answer::ok();
 }
 
 // llama.h does not say what becomes of the rows that `to` has, so they are removed first.
@@ -295,15 +308,6 @@ Answer Engine::save(std::optional<int> sequence, int entry, bool part) {
   return Answer::ok("bytes=" + decimal(written) + " promised=" + decimal(promised));
 }
 
-// A load that fails has emptied its sequence, and llama.h says nothing of it: what a damaged entry
-// leaves is not defined, loaded or not.
-Answer Engine::loaded(Entry const& entry, std::size_t read) const {
-  if (read == 0) {
-    return entry.damaged ? Answer::weak() : Answer::refused("cannot_load");
-  }
-  return Answer::ok("bytes=" + decimal(read));
-}
-
 Answer Engine::load(std::optional<int> sequence, int entry, bool part) {
   auto const found = entries_.find(entry);
   if (found == entries_.end()) {
@@ -313,7 +317,7 @@ Answer Engine::load(std::optional<int> sequence, int entry, bool part) {
   llama_context* context = context_.get();
   if (!sequence) {
     firsts_ = saved.firsts;
-    return loaded(saved, llama_state_set_data(context, saved.bytes.data(), saved.bytes.size()));
+    return loaded(llama_state_set_data(context, saved.bytes.data(), saved.bytes.size()));
   }
   const std::size_t read = llama_state_seq_set_data_ext(
       context, saved.bytes.data(), saved.bytes.size(), *sequence, flags(part));
@@ -321,7 +325,7 @@ Answer Engine::load(std::optional<int> sequence, int entry, bool part) {
     return Answer::refused("cannot_remove");
   }
   firsts_[*sequence] = saved.firsts[0];
-  return loaded(saved, read);
+  return loaded(read);
 }
 
 Answer Engine::flip(int entry, std::uint64_t bit) {
@@ -330,7 +334,6 @@ Answer Engine::flip(int entry, std::uint64_t bit) {
     return Answer::refused("no_entry");
   }
   Entry& saved = found->second;
-  saved.damaged = true;
   if (!saved.bytes.empty()) {
     bit %= 8 * saved.bytes.size();
     saved.bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
@@ -344,7 +347,6 @@ Answer Engine::cut(int entry, std::uint64_t bytes) {
     return Answer::refused("no_entry");
   }
   Entry& saved = found->second;
-  saved.damaged = true;
   saved.bytes.resize(saved.bytes.size() - bytes % (saved.bytes.size() + 1));
   return Answer::ok();
 }

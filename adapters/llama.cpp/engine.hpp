@@ -100,7 +100,6 @@ class Engine {
     std::vector<std::uint8_t> bytes;
     Firsts firsts;       // of all sequences, or in [0] that of the one that was saved
     llama_pos next = 0;  // the position after the saved rows of one sequence
-    bool damaged = false;
   };
 
   struct Loaded {
@@ -112,8 +111,7 @@ class Engine {
   llama_memory_t memory() const { return llama_get_memory(context_.get()); }
   llama_pos next_position(int sequence) const;
   bool lacks_window(int sequence);
-  void move_first(int sequence, Range range);
-  Answer loaded(Entry const& entry, std::size_t read) const;
+  bool is_weakened(int sequence, Range range, llama_pos before);
 
   std::map<std::string, Loaded, std::less<>> models_;
   Loaded const* loaded_ = nullptr;

@@ -196,24 +196,36 @@ class Adapter {
   bool is_reset_ = false;
 };
 
-// What llama.h promises, as conditions of refusals. Of llama_memory_seq_rm it says: "Returns false if a
-// partial sequence cannot be removed. Removing a whole sequence never fails". Of llama_decode: "1 - could
-// not find a KV slot for the batch". It promises nothing for damaged bytes but an answer.
+// What llama.h promises, as conditions of refusals. Of llama_decode it says: "1 - could not find a KV slot
+// for the batch". Of loads no more than "Zero: Failed to load", and not what is left of the sequence.
 constexpr std::string_view kPromises = R"(legal decode when=full
-legal remove when=partial
-legal remove_every when=partial
-weak remove when=window:window
-weak remove_every when=window:window
-legal load when=full
-legal load_part when=full
-legal load_all when=full
-legal load when=damaged
-legal load_part when=damaged
-legal load_all when=damaged
+weak load when=full
+weak load_part when=full
+weak load_all when=full
 weak load when=damaged
 weak load_part when=damaged
 weak load_all when=damaged
 )";
+
+// Of llama_memory_seq_rm: "Returns false if a partial sequence cannot be removed. Removing a whole sequence
+// never fails". Only a state cannot be shortened. Rows that the next one does not see may leave a window:
+// with as many rows as the window has, the first one.
+void print_promises_of(Architecture const& architecture) {
+  for (char const* operation : {"remove", "remove_every"}) {
+    if (architecture.has_state()) {
+      std::cout << "legal " << operation << " when=partial architecture=" << architecture.name
+                << '\n';
+    }
+    if (architecture.has(kWindowed)) {
+      std::cout << "weak " << operation << " when=window:" << kWindow - 1
+                << " architecture=" << architecture.name
+                << (architecture.has(kCompressed) ? "" : " whole_window=0") << '\n';
+    }
+  }
+  if (architecture.has(kFixed)) {
+    std::cout << "legal shift when=any architecture=" << architecture.name << '\n';
+  }
+}
 
 void Adapter::hello(Line const& line) {
   if (line.number<int>("protocol", 0) < 1) {
@@ -247,16 +259,9 @@ void Adapter::hello(Line const& line) {
             << "knob whole_window=0,1\nedge window=" << kWindow
             << "\nedge micro_batch=micro_batch\n"
             << "edge rollback=rollback\n";
-  std::string promises(kPromises);
-  for (std::size_t at = promises.find(":window"); at != promises.npos;
-       at = promises.find(":window", at)) {
-    promises.replace(at, 7, ":" + std::to_string(kWindow));
-  }
-  std::cout << promises;
+  std::cout << kPromises;
   for (Architecture const* architecture : offered_) {
-    if (architecture->has(kFixed)) {
-      std::cout << "legal shift when=any architecture=" << architecture->name << '\n';
-    }
+    print_promises_of(*architecture);
   }
   std::cout << "ok protocol=1\n";
 }
@@ -326,8 +331,8 @@ Answer Adapter::operate_on_entry(Line const& line) {
     return engine_.load(std::nullopt, line.entry(), false);
   }
   if (word == "damage") {
-    return line.find("flip") ? engine_.flip(line.entry(), parse<std::uint64_t>(line.get("flip")))
-                             : engine_.cut(line.entry(), parse<std::uint64_t>(line.get("cut")));
+    return line.find("cut") ? engine_.cut(line.entry(), line.number<std::uint64_t>("cut", 0))
+                            : engine_.flip(line.entry(), line.number<std::uint64_t>("flip", 0));
   }
   throw Misread{"no such line: " + std::string(word)};
 }

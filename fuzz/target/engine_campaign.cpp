@@ -15,7 +15,8 @@ namespace {
 
 /// One in so many programs does not avoid one of the known findings.
 constexpr std::uint64_t kTryAgainRate = 16;
-/// Findings with the same oracle at the same operation that are all made small; of more, one in kThen.
+/// Findings with the same oracle at the same operation that are all made small; of more, one in kThen. Of those for which each
+/// candidate takes its time, the first alone.
 constexpr std::uint64_t kMadeSmall = 6;
 constexpr std::uint64_t kThen = 16;
 
@@ -59,7 +60,8 @@ class Worker {
  private:
   void run_program(std::uint64_t index) {
     Target const& target = shared_.plan.target;
-    bool const again = !target.known.empty() && index % kTryAgainRate == 0;
+    bool const again =
+        !shared_.plan.until_first && !target.known.empty() && index % kTryAgainRate == 0;
     std::string const tried =
         again ? target.known[(index / kTryAgainRate) % target.known.size()].name : "";
     EngineGenerator const generator{runner_.session().hello(), target, tried};
@@ -81,6 +83,7 @@ class Worker {
     ++counts_.programs;
     counts_.operations += verdict.steps.size() - verdict.skipped;
     counts_.skipped += verdict.skipped;
+    counts_.left_out += program.left_out;
     counts_.failed += verdict.failed() ? 1U : 0U;
     std::vector<std::uint64_t> knob_keys;
     for (auto const& [knob, value] : program.knobs) {
@@ -129,16 +132,16 @@ class Worker {
       }
       return;
     }
+    bool const slow = verdict.oracle == "HANG";
     std::string const raw = verdict.oracle + " " + model::name_of(program.ops[verdict.at]);
     {
       std::scoped_lock const lock{shared_.mutex};
       std::uint64_t const count = shared_.seen[raw + tried]++;
-      if (count >= kMadeSmall && count % kThen != 0) {
+      if (slow ? count != 0 : count >= kMadeSmall && count % kThen != 0) {
         ++shared_.result.not_minimized[raw];
         return;
       }
     }
-    bool const slow = verdict.oracle == "HANG";
     EngineFinding finding = minimize(runner_,
                                      {.program = program,
                                       .most_candidates = slow ? 24U : 600U,
@@ -148,17 +151,37 @@ class Worker {
       ++shared_.result.not_reproduced;
       return;
     }
-    EngineGroup& group = shared_.result.groups[finding.bucket.text()];
+    std::string const bucket = finding.bucket.text();
+    KnownFinding const* const known = known_of(finding);
+    EngineGroup& group =
+        shared_.result.groups[known == nullptr ? bucket : bucket + " " + known->name];
     bool const better =
-        group.count == 0 || finding.program.ops.size() < group.finding.program.ops.size();
-    group.index = group.count == 0 ? index : std::min(group.index, index);
-    ++group.count;
-    for (KnownFinding const& known : shared_.plan.target.known) {
-      group.known = known.bucket == finding.bucket.text() ? known.name : group.known;
+        group.sight.count == 0 || finding.program.ops.size() < group.finding.program.ops.size();
+    double const now = seconds_since(shared_.start);
+    group.sight.add(index, now);
+    group.knobs[model::text_of(finding.program.knobs)].add(index, now);
+    if (known != nullptr) {
+      group.known = known->name;
+      group.is_variant = known->bucket != bucket;
     }
     if (better) {
       group.finding = std::move(finding);
     }
+  }
+
+  /// The known finding that leaves out an operation of this one; the one with its bucket before others.
+  KnownFinding const* known_of(EngineFinding const& finding) {
+    Target const& target = shared_.plan.target;
+    EngineProgram const& program = finding.program;
+    KnownFinding const* found = nullptr;
+    for (std::size_t const place :
+         known_in(target, runner_.session().hello(), program.knobs, program.ops)) {
+      KnownFinding const& known = target.known[place];
+      if (found == nullptr || known.bucket == finding.bucket.text()) {
+        found = &known;
+      }
+    }
+    return found;
   }
 
   void report() {
@@ -190,6 +213,12 @@ class Worker {
 
 }  // namespace
 
+void EngineSight::add(std::uint64_t program, double now) noexcept {
+  index = count == 0 ? program : std::min(index, program);
+  seconds = count == 0 ? now : seconds;
+  ++count;
+}
+
 void EngineCounts::add(EngineCounts const& other) noexcept {
   programs += other.programs;
   operations += other.operations;
@@ -197,6 +226,7 @@ void EngineCounts::add(EngineCounts const& other) noexcept {
   refused += other.refused;
   weak += other.weak;
   skipped += other.skipped;
+  left_out += other.left_out;
   failed += other.failed;
   session.starts += other.session.starts;
   session.cold_asked += other.session.cold_asked;
@@ -209,6 +239,12 @@ EngineResult run_engine(EnginePlan const& plan) {
       plan.calibration ? EngineRunner{plan.target, *plan.calibration} : EngineRunner{plan.target};
   result.calibration = first.calibration();
   result.hello = first.session().hello();
+  for (auto const& [name, values] : plan.target.knobs) {
+    for (std::string const& value : values) {
+      static_cast<void>(
+          result.hello.completed({{name, value}}, "target " + plan.target.name));  // or throws
+    }
+  }
   Shared shared{.plan = plan, .result = result};
   std::vector<std::thread> threads;
   auto const work = [&](EngineRunner& runner) {

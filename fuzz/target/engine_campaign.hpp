@@ -20,8 +20,9 @@ struct EngineCounts {
   std::uint64_t compared = 0;  ///< lines of logits that were
   std::uint64_t refused = 0;
   std::uint64_t weak = 0;
-  std::uint64_t skipped = 0;  ///< operations that made no sense after what the engine answered
-  std::uint64_t failed = 0;   ///< programs
+  std::uint64_t skipped = 0;   ///< operations that made no sense after what the engine answered
+  std::uint64_t left_out = 0;  ///< operations that were drawn, and that a known finding needs
+  std::uint64_t failed = 0;    ///< programs
   SessionCounts session;
 
   void add(EngineCounts const& other) noexcept;
@@ -40,12 +41,22 @@ struct EnginePlan {
   std::function<bool()> should_stop;
 };
 
-/// A bucket of a campaign.
+/// When programs came to something first, and how many did.
+struct EngineSight {
+  std::uint64_t index = 0;  ///< of the first program
+  double seconds = 0;       ///< from the campaign's start until it was made small
+  std::uint64_t count = 0;
+
+  void add(std::uint64_t program, double now) noexcept;
+};
+
+/// A bucket of a campaign, or the part of it that a known finding has.
 struct EngineGroup {
-  EngineFinding finding;    ///< the one with the fewest operations
-  std::uint64_t index = 0;  ///< the first program that came to it
-  std::uint64_t count = 0;  ///< programs that came to it
-  std::string known;        ///< name of the known finding with this bucket
+  EngineFinding finding;  ///< the one with the fewest operations
+  EngineSight sight;
+  std::map<std::string, EngineSight> knobs;  ///< by the minimal program's
+  std::string known;        ///< name of the known finding that leaves out an operation of it
+  bool is_variant = false;  ///< and that has another bucket
 };
 
 struct EngineResult {
@@ -53,7 +64,8 @@ struct EngineResult {
   Calibration calibration;
   model::Hello hello;
   double seconds = 0;
-  std::map<std::string, EngineGroup> groups;  ///< by the bucket's text
+  std::map<std::string, EngineGroup>
+      groups;  ///< by the bucket's text, behind it the known finding's name
   std::map<std::string, std::uint64_t>
       not_minimized;  ///< by oracle and operation: more of what was made small before
   std::uint64_t not_reproduced = 0;          ///< failed once, and held in a process of its own

@@ -108,21 +108,23 @@ EngineProgram EngineGenerator::program(std::uint64_t seed) const {
   }
   add_probes(draft);
   program.ops = std::move(draft.ops);
+  program.left_out = draft.left_out;
   return program;
 }
 
 bool EngineGenerator::is_avoided(EngineOp const& op, Draft const& draft) const {
   return std::any_of(target_.known.begin(), target_.known.end(), [&](KnownFinding const& known) {
-    return known.name != tried_again_ &&
-           std::any_of(known.avoid.begin(), known.avoid.end(), [&](Avoidance const& avoid) {
-             return avoid.matches(op, draft.ops, draft.model);
-           });
+    return known.name != tried_again_ && known.leaves_out(op, draft.ops, draft.model);
   });
 }
 
 /// Takes an operation into the program, and believes what it is likely to answer.
 bool EngineGenerator::add(EngineOp const& op, Draft& draft) const {
-  if (!draft.model.makes_sense(op) || is_avoided(op, draft)) {
+  if (!draft.model.makes_sense(op)) {
+    return false;
+  }
+  if (is_avoided(op, draft)) {
+    ++draft.left_out;
     return false;
   }
   draft.model.apply(op, draft.model.likely(op));
@@ -285,8 +287,8 @@ bool EngineGenerator::draw_entry(Draft& draft, EngineOp& op) const {
   } else if (op.kind == EngineKind::kDamage && source.one_in(4)) {
     op.cut = source.between(1, source.one_in(2) ? 8 : 512);
   } else if (op.kind == EngineKind::kDamage) {
-    op.flip = source.below(
-        source.one_in(2) ? 64 : 65536);  // what is first is counts, more often than not
+    op.flip =
+        source.below(1U << source.between(1, 16));  // what is first is counts, more often than not
   }
   return true;
 }

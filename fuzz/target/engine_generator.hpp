@@ -36,6 +36,7 @@ class EngineGenerator {
     std::uint32_t token = 1;
     std::uint32_t last = 0;  // sequence that was written last
     bool likes_edges = false;
+    std::uint32_t left_out = 0;
   };
 
   [[nodiscard]] Weights draw_weights(model::Source& source) const;

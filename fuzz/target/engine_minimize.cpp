@@ -190,6 +190,7 @@ class Search {
       : runner_{runner}, plan_{plan}, program_{plan.program}, verdict_{first} {
     kind_ = program_.ops[verdict_.at].kind;
     program_.ops.resize(verdict_.at + 1);
+    known_ = known_in(program_);
   }
 
   void run() {
@@ -208,13 +209,24 @@ class Search {
   [[nodiscard]] std::uint64_t candidates() const noexcept { return candidates_; }
 
  private:
+  [[nodiscard]] std::set<std::size_t> known_in(EngineProgram const& program) const {
+    Session& session = runner_.session();
+    return fuzz::known_in(session.target(), session.hello(), program.knobs, program.ops);
+  }
+
+  /// It must not become a known finding that it was not.
+  [[nodiscard]] bool drifts(EngineProgram const& candidate) const {
+    std::set<std::size_t> const known = known_in(candidate);
+    return !std::includes(known_.begin(), known_.end(), known.begin(), known.end());
+  }
+
   [[nodiscard]] bool is_over() const {
     return candidates_ >= plan_.most_candidates || (plan_.should_stop && plan_.should_stop());
   }
 
   bool attempt(EngineProgram const& candidate) {
     if (candidate.ops.empty() || is_over() || !tried_.insert(key_of(candidate)).second ||
-        !makes_sense(candidate, runner_.session().hello())) {
+        !makes_sense(candidate, runner_.session().hello()) || drifts(candidate)) {
       return false;
     }
     ++candidates_;
@@ -362,6 +374,7 @@ class Search {
   EngineProgram program_;
   EngineVerdict verdict_;
   EngineKind kind_ = EngineKind::kCount;
+  std::set<std::size_t> known_;  // findings that the program has from the beginning
   std::set<std::string> tried_;
   std::uint64_t candidates_ = 0;
 };

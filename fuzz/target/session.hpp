@@ -22,6 +22,8 @@ struct EngineProgram {
   model::Knobs knobs;
   std::vector<model::EngineOp> ops;
   std::uint32_t seed = 0;
+  std::uint32_t left_out =
+      0;  // operations that were drawn, and are not in it since a known finding needs them
 };
 
 /// One operation with everything that oracles look at.

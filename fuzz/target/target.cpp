@@ -121,6 +121,36 @@ bool Avoidance::matches(EngineOp const& op,
          });
 }
 
+bool KnownFinding::leaves_out(EngineOp const& op,
+                              std::vector<EngineOp> const& before,
+                              model::HistoryModel const& model) const {
+  return std::any_of(avoid.begin(), avoid.end(), [&](Avoidance const& one) {
+    return one.matches(op, before, model);
+  });
+}
+
+std::set<std::size_t> known_in(Target const& target,
+                               model::Hello const& hello,
+                               model::Knobs const& knobs,
+                               std::vector<EngineOp> const& ops) {
+  std::set<std::size_t> places;
+  model::HistoryModel model{hello, knobs};
+  std::vector<EngineOp> before;
+  for (EngineOp const& op : ops) {
+    if (!model.makes_sense(op)) {  // it is not sent
+      continue;
+    }
+    for (std::size_t i = 0; i < target.known.size(); ++i) {
+      if (places.count(i) == 0 && target.known[i].leaves_out(op, before, model)) {
+        places.insert(i);
+      }
+    }
+    model.apply(op, model.likely(op));
+    before.push_back(op);
+  }
+  return places;
+}
+
 Target load_target(std::string const& path) {
   nlohmann::json const document = model::parse_json(model::read_file(path), path);
   JsonPlace const place{document, path};

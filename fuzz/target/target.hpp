@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,10 @@ struct KnownFinding {
   std::string name;
   std::string bucket;
   std::vector<Avoidance> avoid;
+
+  [[nodiscard]] bool leaves_out(model::EngineOp const& op,
+                                std::vector<model::EngineOp> const& before,
+                                model::HistoryModel const& model) const;
 };
 
 struct Target {
@@ -57,6 +62,12 @@ struct Target {
   ProcessLimits limits;
   std::vector<KnownFinding> known;
 };
+
+/// The known findings that leave out an operation of this program: places in `target.known`.
+[[nodiscard]] std::set<std::size_t> known_in(Target const& target,
+                                             model::Hello const& hello,
+                                             model::Knobs const& knobs,
+                                             std::vector<model::EngineOp> const& ops);
 
 /// Reads a target file. A command that begins with "./" or "../" starts at the file's folder. Throws InputError.
 [[nodiscard]] Target load_target(std::string const& path);

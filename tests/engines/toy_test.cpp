@@ -131,7 +131,9 @@ TEST(KnownFindings, AreAvoidedAndTriedAgain) {
       fuzz::run_engine({.target = target, .seed = 3, .programs = 3000, .workers = 1});
   ASSERT_EQ(result.groups.size(), 1U);
   EXPECT_EQ(result.groups.begin()->second.known, "C5");
-  EXPECT_EQ(result.groups.begin()->second.index % 16, 0U);
+  EXPECT_FALSE(result.groups.begin()->second.is_variant);
+  EXPECT_EQ(result.groups.begin()->second.sight.index % 16, 0U);
+  EXPECT_GT(result.counts.left_out, 0U);
 }
 
 }  // namespace
