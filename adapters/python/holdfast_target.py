@@ -129,7 +129,7 @@ def damaged(data, flip, cut):
         return data[: len(data) - cut % (len(data) + 1)]
     if not data:
         return data
-    at = flip % (8 * len(data))
+    at = (flip or 0) % (8 * len(data))
     changed = bytearray(data)
     changed[at // 8] ^= 1 << (at % 8)
     return bytes(changed)

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Caches of Hugging Face transformers behind the engine protocol: reads lines, answers lines, judges nothing.
 
-Usage: adapter.py [--device cpu] [--dtype float32] [FAMILY ...]
+Usage: adapter.py [--device cpu] [--dtype float32] [--width 1] [FAMILY ...]
 
 Each sequence of the protocol has a cache object of its own. Knobs say which class it has and by which of the
 interface's means it is copied, emptied and cut. What the interface itself calls impossible (`is_croppable` is false,
 `crop` raises) is declared as a legal refusal; that is asked of the engine at the start, family by family.
+On a GPU calls of one token can be compiled or captured as CUDA graphs, too.
 """
 
 import argparse
 import contextlib
 import copy
-import inspect
 import os
 import sys
 
@@ -21,20 +21,22 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import torch
 import transformers
-from families import FAMILIES, VOCABULARY, make_model
+from caches import CACHES, OFFLOADED, is_attention_alone, length_of
+from calls import Model
+from families import ENCODER_DECODERS, FAMILIES, VOCABULARY
 from holdfast_target import Refused, Target, serve
-from transformers import DynamicCache, StaticCache
 
 CONTEXT = 96
+ALL = [*FAMILIES, *ENCODER_DECODERS]
 
 # A knob's first value is the plainest.
 KNOBS = {
-    "cache": ("dynamic", "static"),
+    "cache": CACHES,
     # Position ids come from the cache, or are given with each call.
     "positions": ("given", "cache"),
     # One beam, or two of which the second has other tokens.
     "beams": (1, 2),
-    "copy": ("deepcopy", "reorder", "select"),
+    "copy": ("deepcopy", "reorder", "select", "repeat"),
     # An emptied sequence gets a new cache object, or goes on with its own after `reset`.
     "empty": ("new", "reset"),
     # `activate_past_recording` when drafts come, as soon as the cache exists, or not at all.
@@ -44,6 +46,7 @@ KNOBS = {
     # Whether `is_croppable` is asked before `crop`.
     "croppable": ("asked", "ignored"),
 }
+GRAPHS = ("none", "captured", "compiled")
 
 
 class Sequence:
@@ -56,10 +59,13 @@ class Sequence:
         self.rows = 0
         self.recording = False
         self.recorded = 0
+        self.graph = None  # the captured call, which holds addresses of this cache
 
-    def copied(self, cache, beam):
+    def copied(self):
         other = copy.copy(self)
-        other.cache, other.beam = cache, beam
+        # A stream is not copied, which only caches that are offloaded have.
+        stream = getattr(self.cache, "prefetch_stream", None)
+        other.cache, other.graph = copy.deepcopy(self.cache, {id(stream): stream} if stream else {}), None
         return other
 
 
@@ -68,69 +74,44 @@ class Adapter(Target):
     vocabulary, sequences, context, batch = VOCABULARY, 4, CONTEXT, 48
     edges = {"window": 8, "chunk": 8, "convolution": 4}
 
-    def __init__(self, families, device, dtype):
-        self.device, self.dtype = device, dtype
-        self.knobs = {"family": families, **KNOBS}
-        self.models = {}
+    def __init__(self, families, device, dtype, width):
+        self.device = device
+        self.models = make_models(families, device, dtype, width)
+        self.knobs = {"family": list(self.models), **KNOBS}
+        if device == "cuda":
+            self.knobs.update(cache=CACHES + OFFLOADED, graph=GRAPHS)
         self.crops = {}
-        self.legal = ["decode when=full"]
-        for family in families:
-            self.declare(family)
+        self.legal = ["decode when=full", "draft when=full"]
+        for family in self.models:
+            for kind in self.knobs["cache"]:
+                self.declare(family, kind)
         self.reset({name: str(values[0]) for name, values in self.knobs.items()}, 0)
 
     # What the engine can.
 
-    def declare(self, family):
-        """Legal refusals, by what the interface says of a cache that has a row."""
-        for kind in KNOBS["cache"]:
-            where = f"family={family} cache={kind}"
-            sequence = Sequence(self.make_cache(family, kind))
-            self.forward(family, sequence, [1], "given")
-            self.legal.append(f"remove when=middle {where}")
-            if is_attention_alone(sequence.cache) and sequence.cache.is_croppable:
-                continue
-            self.legal.append(f"remove when=partial {where}")
-            self.legal.append(f"draft when=any {where} recording=never")
-            if sequence.cache.is_croppable:
-                self.legal.append(f"draft when=empty {where} croppable=asked")
-            else:
-                self.legal.append(f"draft when=any {where} croppable=asked")
-
-    def has_crop(self, family, kind):
-        """Whether `crop` can be called at all, and whether `is_croppable` says that it may."""
-        if (family, kind) not in self.crops:
-            sequence = Sequence(self.make_cache(family, kind))
+    def declare(self, family, kind):
+        """Legal refusals, by what the interface says of a cache that has rows and records."""
+        try:
+            sequence = Sequence(self.models[family].make_cache(kind, CONTEXT))
             sequence.cache.activate_past_recording()
-            self.forward(family, sequence, [1, 2, 3], "given")
-            may = sequence.cache.is_croppable
-            try:
-                sequence.cache.crop(-1)
-                self.crops[family, kind] = True, may
-            except (AttributeError, RuntimeError):
-                self.crops[family, kind] = False, may
-        return self.crops[family, kind]
+            for token in (1, 2):
+                self.forward(family, sequence, [token], "given")
+        except Exception as error:
+            print(f"{family} does not take {kind}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+            self.crops[family, kind] = None
+            return
+        may = sequence.cache.is_croppable
+        self.crops[family, kind] = can_crop(sequence.cache), may
+        where = f"family={family} cache={kind}"
+        self.legal.append(f"remove when=middle {where}")
+        if is_attention_alone(sequence.cache) and may:
+            return
+        self.legal.append(f"remove when=partial {where}")
+        self.legal.append(f"draft when=any {where} recording=never")
+        self.legal.append(f"draft when=any {where} croppable=asked")
 
-    def model(self, family):
-        if family not in self.models:
-            self.models[family] = make_model(family, self.device, self.dtype)
-        return self.models[family]
-
-    def make_cache(self, family, kind):
-        config = self.model(family).config
-        return StaticCache(config=config, max_cache_len=CONTEXT) if kind == "static" else DynamicCache(config=config)
-
-    @torch.no_grad()
-    def forward(self, family, sequence, tokens, positions):
-        """One call of the model for all beams. Returns logits of the sequence's own beam, one for each row."""
-        model = self.model(family)
-        beams = sequence.beams
-        ids = torch.tensor([[(t + 1) % VOCABULARY for t in tokens]] * beams, device=self.device)
-        ids[sequence.beam] = torch.tensor(tokens, device=self.device)
-        fields = {cache_argument(model): sequence.cache, "use_cache": True}
-        if positions == "given" and "position_ids" in inspect.signature(model.forward).parameters:
-            first = sequence.rows
-            fields["position_ids"] = torch.arange(first, first + len(tokens), device=self.device).expand(beams, -1)
-        logits = model(ids, **fields).logits[sequence.beam]
+    def forward(self, family, sequence, tokens, positions, graph="none"):
+        logits = self.models[family].call(sequence, tokens, positions, graph)
         sequence.rows += len(tokens)
         sequence.recorded += len(tokens) if sequence.recording else 0
         return logits
@@ -139,11 +120,15 @@ class Adapter(Target):
 
     def reset(self, knobs, seed):
         family, kind = knobs["family"], knobs["cache"]
-        can, may = self.has_crop(family, kind)
+        if self.crops[family, kind] is None:
+            raise Refused("no_such_cache")
+        can, may = self.crops[family, kind]
         if knobs["croppable"] == "ignored" and (may or not can):
             raise Refused("nothing_to_ignore")
         if knobs["recording"] == "start" and not can:
             raise Refused("no_crop")
+        if knobs.get("graph", "none") != "none" and kind != "static":
+            raise Refused("no_graph")
         self.family, self.chosen = family, knobs
         self.live = {}
         self.spare = {}  # reset caches of emptied sequences
@@ -151,27 +136,31 @@ class Adapter(Target):
     def positions(self):
         return {number: (0, length_of(sequence) - 1) for number, sequence in self.live.items() if length_of(sequence)}
 
-    @torch.no_grad()
     def cold(self, rows, first):
         if first != 0:
             raise Refused("no_shift")
-        ids = torch.tensor([[row.token for row in rows]], device=self.device)
-        logits = self.model(self.family)(ids, use_cache=False).logits[0]
-        return wanted(rows, logits)
+        return wanted(rows, self.models[self.family].cold([row.token for row in rows]))
 
-    def decode(self, rows):
+    def call(self, sequence, rows):
+        tokens = [row.token for row in rows]
+        return self.forward(self.family, sequence, tokens, self.chosen["positions"], self.chosen.get("graph", "none"))
+
+    def check_room(self, rows):
         if len(rows) > self.batch or sum(s.rows for s in self.live.values()) + len(rows) > CONTEXT:
             raise Refused("full")
+
+    def decode(self, rows):
+        self.check_room(rows)
         found = []
         for number, part in runs(rows):
             sequence = self.started(number)
-            logits = self.forward(self.family, sequence, [row.token for row in part], self.chosen["positions"])
-            found += wanted(part, logits)
+            found += wanted(part, self.call(sequence, part))
             if sequence.recording and self.chosen["trim"] == "each":
                 self.crop(sequence, 0)
         return found
 
     def draft(self, rows, keep):
+        self.check_room(rows)
         number = rows[0].sequence
         sequence = self.started(number)
         if self.chosen["croppable"] == "asked" and not sequence.cache.is_croppable:
@@ -183,7 +172,7 @@ class Adapter(Target):
         if not sequence.recording and self.chosen["recording"] != "never":
             sequence.recording = True
             sequence.cache.activate_past_recording()
-        logits = self.forward(self.family, sequence, [row.token for row in rows], self.chosen["positions"])
+        logits = self.call(sequence, rows)
         self.crop(sequence, len(rows) - keep)
         return wanted(rows, logits)
 
@@ -225,27 +214,28 @@ class Adapter(Target):
         self.spare.pop(to, None)
 
     def copy_of(self, source):
-        cache, beam = copy.deepcopy(source.cache), source.beam
-        beams = source.beams
-        if self.chosen["copy"] == "reorder":
-            cache.reorder_cache(torch.arange(beams - 1, -1, -1, device=self.device))
-            beam = beams - 1 - beam
-        elif self.chosen["copy"] == "select":
-            cache.batch_select_indices(torch.tensor([beam], device=self.device))
-            cache.batch_repeat_interleave(beams)
-        return source.copied(cache, beam)
+        other, way = source.copied(), self.chosen["copy"]
+        if way in ("reorder", "select"):
+            turned = torch.arange(source.beams - 1, -1, -1, device=self.device)
+            (other.cache.reorder_cache if way == "reorder" else other.cache.batch_select_indices)(turned)
+            other.beam = source.beams - 1 - source.beam
+        elif way == "repeat":
+            other.cache.batch_select_indices(torch.tensor([source.beam], device=self.device))
+            other.cache.batch_repeat_interleave(source.beams)
+        return other
 
     def clear(self):
         for number in list(self.live):
             self.empty(number)
 
     def snapshot(self, sequence):
-        return copy.deepcopy(self.live.get(sequence))
+        source = self.live.get(sequence)
+        return source and source.copied()
 
     def rollback(self, sequence, snapshot):
         self.empty(sequence)
         if snapshot is not None:
-            self.live[sequence] = copy.deepcopy(snapshot)
+            self.live[sequence] = snapshot.copied()
 
     def fork(self, snapshot, sequence):
         self.rollback(sequence, snapshot)
@@ -257,7 +247,7 @@ class Adapter(Target):
         if number not in self.live:
             sequence = self.spare.pop(number, None)
             if sequence is None:
-                cache = self.make_cache(self.family, self.chosen["cache"])
+                cache = self.models[self.family].make_cache(self.chosen["cache"], CONTEXT)
                 sequence = Sequence(cache, int(self.chosen["beams"]))
                 if self.chosen["recording"] == "start":
                     sequence.recording = True
@@ -277,23 +267,26 @@ class Adapter(Target):
             self.spare[number] = sequence
 
 
-def is_attention_alone(cache):
-    """Whether all layers keep all rows: nothing must be recorded before a crop."""
-    return not any(cache.is_sliding) and not any(hasattr(layer, "recurrent_states") for layer in cache.layers)
-
-
-def length_of(sequence):
-    """As the engine says; a cache without attention does not count its rows."""
+def can_crop(cache):
+    """Whether `crop` can be called at all."""
     try:
-        return int(sequence.cache.get_seq_length())
-    except ValueError:
-        return sequence.rows
+        cache.crop(-1)
+        return True
+    except (AttributeError, IndexError, RuntimeError, TypeError):
+        return False
 
 
-def cache_argument(model):
-    """The name of the argument changed from one version to another."""
-    names = inspect.signature(model.forward).parameters
-    return next(name for name in ("cache", "past_key_values", "cache_params") if name in names)
+def make_models(families, device, dtype, width):
+    """Of the families those that this version has, in this width."""
+    made = {}
+    for family in families:
+        try:
+            made[family] = Model(family, device, dtype, width)
+        except Exception as error:
+            print(f"no {family}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+    if not made:
+        sys.exit("this version of transformers has none of the families")
+    return made
 
 
 def runs(rows):
@@ -312,18 +305,20 @@ def wanted(rows, logits):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("families", nargs="*", metavar="FAMILY", help="default: " + " ".join(FAMILIES))
+    parser.add_argument("families", nargs="*", metavar="FAMILY", help="default: " + " ".join(ALL))
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", default="float32", choices=("float32", "bfloat16", "float16"))
+    parser.add_argument("--width", type=int, default=1, help="so many times as wide; default: 1")
     arguments = parser.parse_args()
-    unknown = [family for family in arguments.families if family not in FAMILIES]
+    unknown = [family for family in arguments.families if family not in ALL]
     if unknown:
         parser.error("no such family: " + " ".join(unknown))
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True, warn_only=True)
     transformers.logging.set_verbosity_error()
     with contextlib.redirect_stdout(sys.stderr):
-        adapter = Adapter(arguments.families or list(FAMILIES), arguments.device, getattr(torch, arguments.dtype))
+        dtype = getattr(torch, arguments.dtype)
+        adapter = Adapter(arguments.families or ALL, arguments.device, dtype, arguments.width)
     serve(adapter)
 
 

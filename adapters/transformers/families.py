@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tiny models of transformers' families: random weights from a fixed seed, vocabulary 64, eager attention.
 
+Between them they make every class of layer of a cache: `holdfast run` says with the knobs `family` and `cache` which.
+
 Weights are scaled so that every row and every state matters: one token that is changed moves later logits far more
 than another cutting of the same tokens into calls does.
 """
@@ -8,7 +10,7 @@ than another cutting of the same tokens into calls does.
 import math
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 VOCABULARY = 64
 WINDOW = 8
@@ -127,6 +129,67 @@ FAMILIES = {
     "gpt_oss": {**EXPERTS, "sliding_window": WINDOW, "layer_types": WINDOWED},
     "cohere2": {"sliding_window": WINDOW, "layer_types": WINDOWED},
     "mistral": {"sliding_window": WINDOW},
+    # Rows of an indexer beside those of attention. With few heads many scores would be 0, and of equal ones any is taken.
+    "deepseek_v32": {**EXPERTS, **LATENT, "index_topk": 8, "index_head_dim": 8, "index_n_heads": 8},
+    # Chunks instead of a window.
+    "llama4_text": {
+        **EXPERTS,
+        "num_experts_per_tok": 1,
+        "moe_layers": [],
+        "intermediate_size_mlp": 48,
+        "attention_chunk_size": WINDOW,
+        "layer_types": ["chunked_attention", "full_attention"],
+        "no_rope_layers": [1, 0],
+        "attn_temperature_tuning": False,
+    },
+    # The last two layers read the rows of the first two.
+    "gemma4_text": {
+        "num_hidden_layers": 4,
+        "num_kv_shared_layers": 2,
+        "sliding_window": WINDOW,
+        "layer_types": WINDOWED * 2,
+        "vocab_size_per_layer_input": VOCABULARY,
+        "hidden_size_per_layer_input": 8,
+    },
+    # Attention and several convolutions in one layer, with a window and without.
+    "inkling2_text": {
+        **EXPERTS,
+        "layer_types": ["hybrid_sliding", "hybrid"],
+        "unpadded_vocab_size": VOCABULARY,
+        "sliding_window_size": WINDOW,
+        "swa_num_attention_heads": 4,
+        "swa_num_key_value_heads": 2,
+        "swa_head_dim": 8,
+        "conv_kernel_size": 4,
+        "d_rel": 4,
+        "rel_extent": 16,
+        "n_layers_per_attn_res_block": 1,
+        "intermediate_size": None,
+    },
+    # Rows that were made of several, and an indexer over them.
+    "deepseek_v4": {
+        **EXPERTS,
+        "num_hidden_layers": 3,
+        "num_key_value_heads": 1,
+        "head_dim": 16,
+        "q_lora_rank": 16,
+        "layer_types": ["sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention"],
+        "mlp_layer_types": ["moe"] * 3,
+        "compress_rates": {"compressed_sparse_attention": 4, "heavily_compressed_attention": 8},
+        "sliding_window": WINDOW,
+        "o_groups": 2,
+        "o_lora_rank": 8,
+        "index_n_heads": 8,
+        "index_head_dim": 16,
+        "index_topk": 2,
+        "hc_mult": 2,
+        "hc_sinkhorn_iters": 2,
+        "intermediate_size": None,
+        "num_nextn_predict_layers": 0,
+    },
+    # A class of caches of its own.
+    "minimax": {**EXPERTS, "layer_types": ["full_attention", "linear_attention"], "block_size": 8},
+    "minimax.linear_first": {**EXPERTS, "layer_types": ["linear_attention", "full_attention"], "block_size": 8},
     # A window behind full attention: layers are told one after the other.
     "gemma3_text.full_first": {
         "sliding_window": WINDOW,
@@ -135,9 +198,56 @@ FAMILIES = {
     },
 }
 
+# Decoders that look at what an encoder made of a fixed text; fields have other names here.
+ENCODED = {
+    "vocab_size": VOCABULARY,
+    "d_model": 32,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 0,
+    "tie_word_embeddings": False,
+}
+ENCODER_DECODERS = {
+    "t5": {
+        "d_kv": 8,
+        "d_ff": 48,
+        "num_layers": 2,
+        "num_decoder_layers": 2,
+        "num_heads": 4,
+        "dropout_rate": 0.0,
+    },
+    "bart": {
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 48,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+        "max_position_embeddings": 512,
+        "dropout": 0.0,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+    },
+}
+ENCODER_TEXT = tuple(range(3, 14))
 
-def make_config(family):
-    fields = {**COMMON, **FAMILIES[family]}
+# These fields grow with a model's width; heads keep their sizes, so that there are more of them.
+WIDER = """
+    hidden_size intermediate_size moe_intermediate_size shared_intermediate_size shared_expert_intermediate_size
+    block_ff_dim intermediate_size_mlp num_attention_heads num_key_value_heads swa_num_attention_heads
+    swa_num_key_value_heads linear_num_key_heads linear_num_value_heads mamba_n_heads mamba_d_ssm mamba_num_heads
+    num_heads q_lora_rank kv_lora_rank d_model d_ff encoder_ffn_dim decoder_ffn_dim encoder_attention_heads
+    decoder_attention_heads
+""".split()
+
+
+def make_config(family, width=1):
+    if family in ENCODER_DECODERS:
+        fields = {**ENCODED, **ENCODER_DECODERS[family]}
+    else:
+        fields = {**COMMON, **FAMILIES[family]}
+    fields = {k: v * width if k in WIDER and v is not None else v for k, v in fields.items()}
     config = AutoConfig.for_model(family.split(".")[0], **{k: v for k, v in fields.items() if v is not None})
     config._attn_implementation = "eager"
     return config
@@ -159,10 +269,11 @@ def scale_of(name, parameter):
     return 1.4 / math.sqrt(fan_in), 0.0
 
 
-def make_model(family, device, dtype):
+def make_model(family, device, dtype, width=1):
     """The same weights on every call and every machine."""
     torch.manual_seed(1)
-    model = AutoModelForCausalLM.from_config(make_config(family), attn_implementation="eager", dtype=torch.float32)
+    maker = AutoModelForSeq2SeqLM if family in ENCODER_DECODERS else AutoModelForCausalLM
+    model = maker.from_config(make_config(family, width), attn_implementation="eager", dtype=torch.float32)
     generator = torch.Generator().manual_seed(20240229)
     with torch.no_grad():
         for name, parameter in sorted(model.named_parameters()):
