@@ -68,9 +68,9 @@ class Worker {
     std::uint64_t const seed = model::mix(shared_.plan.seed, index);
     EngineProgram program = generator.program(seed);
     EngineVerdict verdict = runner_.run(program);
-    model::Source source{model::mix(seed, 0x6B6E6F62U)};
-    for (int attempt = 0; attempt < 4 && verdict.refused_knobs; ++attempt) {
-      program.knobs = generator.draw_knobs(source);
+    // Knobs that do not go together: another program, since what is left out of one depends on its knobs.
+    for (std::uint64_t attempt = 1; attempt <= 8 && verdict.refused_knobs; ++attempt) {
+      program = generator.program(model::mix(seed, attempt));
       verdict = runner_.run(program);
     }
     note(program, verdict);

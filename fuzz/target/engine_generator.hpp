@@ -20,8 +20,6 @@ class EngineGenerator {
 
   /// The program with this seed. It ends with a row for every sequence, so that nothing stays unseen.
   [[nodiscard]] EngineProgram program(std::uint64_t seed) const;
-  /// Knobs again, for a program whose own were refused.
-  [[nodiscard]] model::Knobs draw_knobs(model::Source& source) const;
 
  private:
   using Weights = std::array<std::uint32_t, model::kEngineKindCount>;
@@ -39,6 +37,7 @@ class EngineGenerator {
     std::uint32_t left_out = 0;
   };
 
+  [[nodiscard]] model::Knobs draw_knobs(model::Source& source) const;
   [[nodiscard]] Weights draw_weights(model::Source& source) const;
   [[nodiscard]] bool is_avoided(model::EngineOp const& op, Draft const& draft) const;
   bool add(model::EngineOp const& op, Draft& draft) const;

@@ -75,6 +75,7 @@ class Entries(unittest.TestCase):
         self.assertEqual(damaged(b"abc", flip=None, cut=2), b"a")
         self.assertEqual(damaged(b"abc", flip=None, cut=4), b"abc")
         self.assertEqual(damaged(b"", flip=5, cut=None), b"")
+        self.assertEqual(damaged(b"\x00", flip=None, cut=None), b"\x01")
 
     def test_entries_and_snapshots_are_kept_by_name(self):
         class Tape(Target):

@@ -8,6 +8,13 @@
 namespace holdfast::test {
 namespace {
 
+/// "... Fails: LOGITS." ends the first line of a trace of corpus/engines.
+std::string promised_by(fs::path const& trace) {
+  std::string line = content_of(trace);
+  line = line.substr(0, line.find(".\n"));
+  return line.substr(line.rfind(' ') + 1);
+}
+
 class PackagedEngines : public Program {
  protected:
   [[nodiscard]] static fs::path source() { return HOLDFAST_SOURCE_DIR; }
@@ -20,14 +27,20 @@ class PackagedEngines : public Program {
     EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
     EXPECT_GT(Json::parse(checked.out).at("lines").get<int>(), 10);
   }
+  /// Each trace of the folder, or the one, fails by the oracle that its first line names.
+  void findings_show(std::string const& traces,
+                     std::string const& target,
+                     std::size_t least) const {
+    Outcome const replayed = in_source("holdfast replay " + traces + " --json --target " + target);
+    ASSERT_EQ(replayed.code, 1) << replayed.err;
+    Json const found = Json::parse(replayed.out).at("traces");
+    EXPECT_GE(found.size(), least);
+    for (Json const& trace : found) {
+      auto const file = trace.at("file").get<std::string>();
+      EXPECT_EQ(trace.at("oracle"), promised_by(source() / file)) << file;
+    }
+  }
 };
-
-/// "... Fails: LOGITS." ends the first line of a trace of corpus/engines.
-std::string promised_by(fs::path const& trace) {
-  std::string line = content_of(trace);
-  line = line.substr(0, line.find(".\n"));
-  return line.substr(line.rfind(' ') + 1);
-}
 
 TEST_F(PackagedEngines, LlamaCppSpeaksTheProtocolAndItsFindingsShow) {
   if (!fs::exists(source() / "build/release/bin/llama_cpp_adapter")) {
@@ -36,23 +49,27 @@ TEST_F(PackagedEngines, LlamaCppSpeaksTheProtocolAndItsFindingsShow) {
   }
   std::string const target = "adapters/llama.cpp/target.json";
   speaks_the_protocol(target, "20");
-  Outcome const replayed =
-      in_source("holdfast replay corpus/engines/llama.cpp --json --target " + target);
-  ASSERT_EQ(replayed.code, 1) << replayed.err;
-  Json const traces = Json::parse(replayed.out).at("traces");
-  EXPECT_GE(traces.size(), 20U);
-  for (Json const& trace : traces) {
-    auto const file = trace.at("file").get<std::string>();
-    EXPECT_EQ(trace.at("oracle"), promised_by(source() / file)) << file;
-  }
+  findings_show("corpus/engines/llama.cpp", target, 20);
 }
 
-TEST_F(PackagedEngines, TransformersSpeaksTheProtocol) {
+TEST_F(PackagedEngines, TransformersSpeaksTheProtocolAndAFindingShows) {
   if (!fs::exists(source() / "build/venv-transformers/bin/python")) {
     GTEST_SKIP() << "transformers is not installed in build/venv-transformers; "
                     "./dev adapter transformers";
   }
-  speaks_the_protocol("adapters/transformers/target.json", "2");
+  std::string const target = "adapters/transformers/target.json";
+  speaks_the_protocol(target, "2");
+  // One of them, since each is replayed by a process of its own, which makes all models at its start.
+  findings_show("corpus/engines/transformers/crop_leaves_recurrent_state.trace", target, 1);
+}
+
+TEST_F(PackagedEngines, MlxLmSpeaksTheProtocolAndItsFindingsShow) {
+  if (!fs::exists(source() / "build/venv-mlx-lm/bin/python")) {
+    GTEST_SKIP() << "mlx-lm is not installed in build/venv-mlx-lm; ./dev adapter mlx-lm";
+  }
+  std::string const target = "adapters/mlx-lm/target.json";
+  speaks_the_protocol(target, "2");
+  findings_show("corpus/engines/mlx-lm", target, 3);
 }
 
 }  // namespace
