@@ -60,6 +60,12 @@ Runner::Runner(model::Geometry const& geometry, RunnerOptions options)
   if (options_.keep_log) {
     model_.keep_log();
   }
+  auto const invariants = invariant::all_invariants();
+  for (std::uint32_t i = 0; i < invariants.size(); ++i) {
+    if (options_.system().offers.has_all_of(invariants[i]->needs)) {
+      judges_.push_back(i);
+    }
+  }
 }
 
 Runner::~Runner() = default;
@@ -113,6 +119,9 @@ ProgramResult Runner::run(NextOp const& next, std::uint64_t sim_seed, bool watch
   model::System* const system = system_.release();
   if (!run_with_contract([&] { delete system; }).empty()) {
     keep_for_ever(system);
+  }
+  if (result.failure) {
+    recorder_.distrust();
   }
   explain_order(result);
   return result;
@@ -521,11 +530,8 @@ void Runner::evaluate(Check const& check, bool cheap, bool deep, ProgramResult& 
   if (world_) {
     world_->set_peeking(true);
   }
-  for (std::uint32_t i = 0; i < invariants.size(); ++i) {
+  for (std::uint32_t const i : judges_) {
     invariant::Invariant const& judge = *invariants[i];
-    if (!options_.system().offers.has_all_of(judge.needs)) {
-      continue;
-    }
     if (cheap && judge.cheap != nullptr) {
       judge.cheap(check, own);
       ++result.counts.by_invariant[i];

@@ -211,7 +211,8 @@ class Runner {
   TransitionWatch transitions_;
   PointWatch points_;
   std::vector<invariant::Place> places_;
-  std::vector<std::uint32_t> pages_;  // of the table that a place is looked for in
+  std::vector<std::uint32_t> pages_;   // of the table that a place is looked for in
+  std::vector<std::uint32_t> judges_;  // invariants that the system offers what they need
   invariant::Report report_;
   std::vector<model::AnyOp> ops_;
   std::vector<float> bytes_;

@@ -71,16 +71,17 @@ class Reading {
 std::string read_file(std::string const& path, std::size_t most) {
   Reading const file{path};
   constexpr std::size_t kPiece = std::size_t{1} << 16U;
+  char piece[kPiece];
   std::string bytes;
-  for (ssize_t got = 1; got != 0 && bytes.size() < most;) {
-    std::size_t const before = bytes.size();
-    std::size_t const piece = std::min(std::max(before, kPiece), most - before);
-    bytes.resize(before + piece);
-    got = file.read(bytes.data() + before, piece);
+  while (bytes.size() < most) {
+    ssize_t const got = file.read(piece, std::min(kPiece, most - bytes.size()));
     if (got < 0) {
       fail(path, errno);
     }
-    bytes.resize(before + static_cast<std::size_t>(got));
+    if (got == 0) {
+      break;
+    }
+    bytes.append(piece, static_cast<std::size_t>(got));
   }
   return bytes;
 }

@@ -73,9 +73,10 @@ class Pace {
 
 void replay(std::vector<std::string> const& paths, Pace& pace, Coverage& coverage) {
   std::vector<model::Trace> programs;
+  TraceLoader loader;
   for (std::string const& path : traces_of(paths)) {
     // One that cannot be run is an error, not nothing seen.
-    programs.push_back(load_runnable(path).trace);
+    programs.push_back(loader.load(path).trace);
   }
   std::size_t done = 0;
   static_cast<void>(fuzz::replay_for_coverage(programs, coverage, [&] {

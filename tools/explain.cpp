@@ -41,7 +41,7 @@ int execute(ExplainOptions const& options) {
   turn_on_mutant(options.mutant);
   explain_crashes(command_for("replay", options));
   fuzz::Story const story =
-      fuzz::tell_story(loaded.geometry,
+      fuzz::tell_story(*loaded.geometry,
                        loaded.trace.ops,
                        model::device_from(options.system.value_or(loaded.trace.device)),
                        options.compare);

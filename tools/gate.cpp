@@ -68,10 +68,11 @@ bool is_wanted(GateOptions const& options, std::string const& part) {
 
 std::vector<fuzz::GateTrace> load_corpus(std::string const& folder) {
   std::vector<fuzz::GateTrace> traces;
+  TraceLoader loader;
   for (std::string const& path : traces_below(folder)) {
-    LoadedTrace loaded = load_runnable(path);
+    LoadedTrace loaded = loader.load(path);
     traces.push_back({path,
-                      std::move(loaded.geometry),
+                      *loaded.geometry,
                       std::move(loaded.trace.ops),
                       model::device_from(loaded.trace.device)});
   }

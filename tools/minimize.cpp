@@ -25,7 +25,7 @@ struct Done {
 
 fuzz::Minimized run_search(MinimizeOptions const& options, LoadedTrace const& loaded) {
   Progress progress;
-  return fuzz::minimize({.geometry = loaded.geometry,
+  return fuzz::minimize({.geometry = *loaded.geometry,
                          .ops = loaded.trace.ops,
                          .device = model::device_from(loaded.trace.device),
                          .compare = options.compare,

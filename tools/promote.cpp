@@ -123,14 +123,14 @@ std::vector<std::string> holds_of(ReplayOptions const& options,
 
 /// The built-in geometry on which the trace fails; a minimizer may have made a smaller one of it.
 model::Geometry built_in_geometry(LoadedTrace const& loaded) {
-  if (loaded.geometry.built_in) {
-    return loaded.geometry;
+  if (loaded.geometry->built_in) {
+    return *loaded.geometry;
   }
   auto const names = model::built_in_geometry_names();
-  if (std::find(names.begin(), names.end(), loaded.geometry.name) == names.end()) {
+  if (std::find(names.begin(), names.end(), loaded.geometry->name) == names.end()) {
     throw InputError{loaded.path + ": its geometry is not built in; regression traces have one"};
   }
-  return model::load_geometry(loaded.geometry.name);
+  return model::load_geometry(loaded.geometry->name);
 }
 
 Run failing_run(ReplayOptions const& options,
@@ -142,7 +142,7 @@ Run failing_run(ReplayOptions const& options,
   if (!failing.failure) {
     throw InputError{loaded.path + ": all holds" +
                      (options.mutant ? " with " + *options.mutant + " too" : "") +
-                     (loaded.geometry.built_in ? "" : " on the built-in " + geometry.name) +
+                     (loaded.geometry->built_in ? "" : " on the built-in " + geometry.name) +
                      "; only a trace that fails becomes a regression trace" +
                      (options.mutant ? "" : " (--mutant turns on a seeded bug)")};
   }

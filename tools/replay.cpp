@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string_view>
 #include <system_error>
 
@@ -46,10 +47,15 @@ struct Replayed {
 class Follower {
  public:
   Follower(std::vector<model::AnyOp> const& ops, model::Model const& model)
-      : ops_{ops}, model_{model} {
-    skip();
-  }
+      : ops_{ops}, model_{model} {}
 
+  /// Before the first operation, when the model is that of this program.
+  void begin() {
+    if (!has_begun_) {
+      has_begun_ = true;
+      skip();
+    }
+  }
   void step(Observation const& want, Observation const& got) {
     std::string answer = fuzz::text_of(got);
     if (!(want == got)) {
@@ -70,7 +76,10 @@ class Follower {
     }
     return steps_;
   }
-  [[nodiscard]] std::vector<Step> const& steps() const { return steps_; }
+  [[nodiscard]] std::vector<Step> const& steps() {
+    begin();  // no operation may have run
+    return steps_;
+  }
 
  private:
   void skip() {
@@ -86,34 +95,69 @@ class Follower {
   std::vector<model::AnyOp> const& ops_;
   model::Model const& model_;
   std::vector<Step> steps_;
+  bool has_begun_ = false;
   std::size_t at_ = 0;   // next line
   std::size_t ran_ = 0;  // steps up to the last that ran
 };
 
-Replayed replay(LoadedTrace const& loaded, ReplayOptions const& options) {
-  std::optional<Follower> follower;
-  fuzz::Runner runner{
-      loaded.geometry,
-      {.compare = options.compare,
-       .keep_log = true,
-       .watch_one_in = 1,
-       .device = model::device_from(options.device.value_or(loaded.trace.device)),
-       .explain_order = options.why,
-       .on_step = [&](std::uint32_t, model::AnyOp const&, auto const& want, auto const& got) {
-         follower->step(want, got);
-       }}};
-  follower.emplace(loaded.trace.ops, runner.model());
+/// Runs traces one after the other; those of one geometry and one kind of device share a runner.
+class Replayer {
+ public:
+  explicit Replayer(ReplayOptions const& options) : options_{options} {}
+
+  Replayed replay(LoadedTrace const& loaded);
+
+ private:
+  static constexpr std::size_t kMostRunners = 32;
+  using Runners = std::map<std::string, fuzz::Runner>;  // by geometry and device
+
+  Runners::iterator runner_for(LoadedTrace const& loaded, model::DeviceChoice device);
+
+  ReplayOptions const& options_;
+  Runners runners_;
+  std::optional<Follower> follower_;  // of the trace that runs
+};
+
+Replayer::Runners::iterator Replayer::runner_for(LoadedTrace const& loaded,
+                                                 model::DeviceChoice device) {
+  device.seed = 0;  // every program has its own
+  std::string const key = loaded.trace.geometry + "\n" + model::text_of(device);
+  if (runners_.size() == kMostRunners && !runners_.contains(key)) {
+    runners_.clear();
+  }
+  fuzz::RunnerOptions options{.compare = options_.compare,
+                              .keep_log = true,
+                              .watch_one_in = 1,
+                              .device = device,
+                              .explain_order = options_.why,
+                              .on_begin = [this](model::AnyOp const&) { follower_->begin(); },
+                              .on_step = [this](std::uint32_t,
+                                                model::AnyOp const&,
+                                                auto const& want,
+                                                auto const& got) { follower_->step(want, got); }};
+  return runners_.try_emplace(key, *loaded.geometry, std::move(options)).first;
+}
+
+Replayed Replayer::replay(LoadedTrace const& loaded) {
+  model::DeviceChoice const device =
+      model::device_from(options_.device.value_or(loaded.trace.device));
+  auto const place = runner_for(loaded, device);
+  fuzz::Runner& runner = place->second;
+  follower_.emplace(loaded.trace.ops, runner.model());
   Replayed replayed{.loaded = &loaded};
-  replayed.result = runner.run_ops(loaded.trace.ops);
+  replayed.result = runner.run_ops(loaded.trace.ops, device.seed);
   replayed.ops = runner.ops();
   if (replayed.ops.empty() && !loaded.encoded) {  // a fuzzer may well make such
     throw InputError{loaded.path +
                      ": no operation of the trace can run; the precondition of each is false"};
   }
   auto const& failure = replayed.result.failure;
-  replayed.steps = failure ? follower->until_failure(failure->op_index) : follower->steps();
+  replayed.steps = failure ? follower_->until_failure(failure->op_index) : follower_->steps();
   replayed.skipped = static_cast<std::uint64_t>(std::count_if(
       replayed.steps.begin(), replayed.steps.end(), [](Step const& step) { return step.skipped; }));
+  if (failure) {
+    runners_.erase(place);  // nothing of what went wrong is left for the next trace
+  }
   return replayed;
 }
 
@@ -149,7 +193,7 @@ std::string line_of(Replayed const& replayed) {
 
 std::string story_of(Replayed const& replayed) {
   std::string text = fmt::format(
-      "\n{}, geometry {}:\n", replayed.loaded->path, model::label(replayed.loaded->geometry));
+      "\n{}, geometry {}:\n", replayed.loaded->path, model::label(*replayed.loaded->geometry));
   std::uint64_t number = 0;
   for (Step const& step : replayed.steps) {
     std::string const label = step.skipped ? "-" : std::to_string(number++);
@@ -162,7 +206,7 @@ Json file_json(Replayed const& replayed) {
   bool const failed = replayed.result.failure.has_value();
   return {{"file", replayed.loaded->path},
           {"encoded", replayed.loaded->encoded},
-          {"geometry", model::label(replayed.loaded->geometry)},
+          {"geometry", model::label(*replayed.loaded->geometry)},
           {"outcome", failed ? "violation" : "ok"},
           {"operations", replayed.ops.size()},
           {"skipped", replayed.skipped},
@@ -175,7 +219,7 @@ Json failure_json(Replayed const& replayed, std::string const& command) {
     steps.push_back({{"text", step.text}, {"answer", step.answer}, {"skipped", step.skipped}});
   }
   return {{"file", replayed.loaded->path},
-          {"geometry", model::label(replayed.loaded->geometry)},
+          {"geometry", model::label(*replayed.loaded->geometry)},
           {"operation", replayed.result.failure->op_index},
           {"steps", std::move(steps)},
           {"violations", json_of(replayed.result.failure->violations)},
@@ -265,17 +309,19 @@ int execute(ReplayOptions const& options) {
   catch_interrupts();
   std::vector<std::string> const paths = traces_of(options.paths);
   std::vector<LoadedTrace> all;
+  TraceLoader loader;
   for (std::string const& path : paths) {
     if (was_interrupted()) {
       break;
     }
-    all.push_back(load_runnable(path));
+    all.push_back(loader.load(path));
   }
   turn_on_mutant(options.mutant);
   if (options.promote && !was_interrupted()) {
     return promote_one(options, all);
   }
   Totals totals{.asked = paths.size()};
+  Replayer replayer{options};
   Progress progress;
   for (LoadedTrace const& loaded : all) {
     if (was_interrupted()) {
@@ -287,7 +333,7 @@ int execute(ReplayOptions const& options) {
     if (loaded.encoded && is_named && !options.json) {
       print(model::print_trace(loaded.trace) + "\n");  // nobody can read it otherwise
     }
-    Replayed replayed = replay(loaded, options);
+    Replayed replayed = replayer.replay(loaded);
     progress.clear();
     if (!options.json) {
       print(line_of(replayed));

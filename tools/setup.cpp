@@ -153,21 +153,32 @@ std::vector<std::string> traces_of(std::vector<std::string> const& paths) {
   return files;
 }
 
-LoadedTrace load_runnable(std::string const& path) {
+LoadedTrace TraceLoader::load(std::string const& path) {
   std::string const text = model::read_file(path);  // once: of a pipe there is no second time
   if (model::is_engine_trace(text)) {
     throw model::InputError{path + ": it is a program for another engine; say which with --target"};
   }
   LoadedTrace loaded{
       .path = path, .encoded = fuzz::is_program(text), .trace = fuzz::parse_program(text, path)};
-  try {
-    loaded.geometry = model::geometry_from_reference(loaded.trace.geometry);
-  } catch (model::InputError const& error) {
-    throw model::InputError{(loaded.encoded ? path : place_of_geometry(text, path)) + ": " +
-                            error.what()};
+  std::shared_ptr<model::Geometry const>& known = geometries_[loaded.trace.geometry];
+  if (!known) {
+    std::shared_ptr<model::Geometry const> made;
+    try {
+      made =
+          std::make_shared<model::Geometry>(model::geometry_from_reference(loaded.trace.geometry));
+    } catch (model::InputError const& error) {
+      throw model::InputError{(loaded.encoded ? path : place_of_geometry(text, path)) + ": " +
+                              error.what()};
+    }
+    check_geometry(*made, path);
+    known = std::move(made);
   }
-  check_geometry(loaded.geometry, path);
+  loaded.geometry = known;
   return loaded;
+}
+
+LoadedTrace load_runnable(std::string const& path) {
+  return TraceLoader{}.load(path);
 }
 
 void check_writable(std::string const& path) {

@@ -2,6 +2,8 @@
 // What commands need before they start.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +25,7 @@ struct LoadedTrace {
   std::string path;
   bool encoded = false;  // it was the input of a fuzzer
   model::Trace trace;
-  model::Geometry geometry;
+  std::shared_ptr<model::Geometry const> geometry;
 };
 
 /// Every trace and fuzzer input in a folder and below it, sorted. Throws InputError when it cannot be
@@ -32,8 +34,18 @@ std::vector<std::string> traces_below(std::string const& folder);
 /// The files among the paths, and those below the folders among them, likewise.
 std::vector<std::string> traces_of(std::vector<std::string> const& paths);
 
-/// Reads a trace or the input of a fuzzer. Throws InputError that says where in the file what is wrong, and EnvironmentError when there is no
-/// memory for its geometry.
+/// Loads traces one after the other. A geometry that many of them name is read and checked once.
+class TraceLoader {
+ public:
+  /// Reads a trace or the input of a fuzzer. Throws InputError that says where in the file what is wrong,
+  /// and EnvironmentError when there is no memory for its geometry.
+  LoadedTrace load(std::string const& path);
+
+ private:
+  std::map<std::string, std::shared_ptr<model::Geometry const>> geometries_;  // by reference
+};
+
+/// Loads one trace.
 LoadedTrace load_runnable(std::string const& path);
 
 /// Throws EnvironmentError, in good time, for a path where no file can be written.

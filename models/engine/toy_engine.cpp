@@ -53,13 +53,12 @@ void make_rows(void const* raw) noexcept {
   auto const& parameters = *static_cast<RowsParameters const*>(raw);
   PlaneShape const& shape = *parameters.shape;
   float* out = parameters.out;
-  float whole[kWidestRow];
   for (std::uint32_t i = 0; i < parameters.count; ++i) {
+    float const* const row = recall_row(shape, parameters.tokens[i], parameters.position + i);
     if (parameters.ranks == 1) {
-      make_row(shape, parameters.tokens[i], parameters.position + i, out);
+      std::copy_n(row, shape.elements, out);
     } else {
-      make_row(shape, parameters.tokens[i], parameters.position + i, whole);
-      take_shard(shape, whole, parameters.ranks, parameters.rank, out);
+      take_shard(shape, row, parameters.ranks, parameters.rank, out);
     }
     if (parameters.view.pages == nullptr) {
       out += shard_elements(shape, parameters.ranks);
@@ -146,13 +145,13 @@ void advance_shard(StateShape const& shape,
                    float const* before,
                    float* after) noexcept {
   if (ranks == 1) {
-    shape.advance(shape, tokens, before, after);
+    recall_state(shape, tokens, before, after);
     return;
   }
   static thread_local std::vector<float> whole;
   whole.assign(shape.elements(), 0.0F);
   put_shard(shape, before, ranks, rank, whole.data());
-  shape.advance(shape, tokens, whole.data(), whole.data());
+  recall_state(shape, tokens, whole.data(), whole.data());
   take_shard(shape, whole.data(), ranks, rank, after);
 }
 

@@ -5,9 +5,11 @@
 // It is the witness of ownership and of first reads: it knows nothing of pages or sequences. It
 // poisons what it hands out, and what it is told to, so that memory that was not written does not
 // look like data. It keeps freed blocks for the next program, so that a program costs no system
-// call.
+// call, and poisons again what was written of them. Who writes without saying so is looked for in
+// programs that are watched; the first of them after others begins with memory that is poisoned whole.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <holdfast/device.hpp>
 #include <memory>
@@ -17,6 +19,7 @@
 #include "models/forwarding_device.hpp"
 #include "models/recorder/poison.hpp"
 #include "models/recorder/write_watch.hpp"
+#include "models/recorder/written_parts.hpp"
 
 namespace holdfast::model {
 
@@ -36,8 +39,8 @@ class Recorder final : public ForwardingDevice, private AccessSink {
   Recorder(Recorder const&) = delete;
   Recorder& operator=(Recorder const&) = delete;
   ~Recorder() override {
-    for (Memory const& memory : spare_) {
-      inner().free(memory);
+    for (Block const& block : spare_) {
+      inner().free(block.parts.memory());
     }
   }
 
@@ -67,21 +70,38 @@ class Recorder final : public ForwardingDevice, private AccessSink {
   /// The first byte of watched memory that was written since the last look without being declared.
   [[nodiscard]] std::optional<ByteRange> undeclared() { return watch_.look(); }
 
+  /// Something went wrong, so that nobody knows what was written: poisons freed blocks whole before
+  /// they are handed out.
+  void distrust() {
+    for (Block& block : spare_) {
+      block.parts.note_all();
+    }
+  }
+
   Result<Memory> allocate(std::uint64_t bytes, MemoryKind kind) noexcept override {
-    for (std::size_t i = 0; i < spare_.size(); ++i) {
-      if (spare_[i].bytes == bytes && spare_[i].kind == kind) {
-        Memory const memory = spare_[i];
-        spare_[i] = spare_.back();
+    for (Block& block : spare_) {
+      Memory const& memory = block.parts.memory();
+      if (memory.bytes == bytes && memory.kind == kind) {
+        std::swap(block, spare_.back());
+        used_.push_back(std::move(spare_.back()));
         spare_.pop_back();
-        return hand_out(memory);
+        return hand_out(used_.back());
       }
     }
     auto memory = inner().allocate(bytes, kind);
-    return memory ? hand_out(*memory) : Result<Memory>{memory.error()};
+    if (!memory) {
+      return memory.error();
+    }
+    used_.push_back({WrittenParts{*memory}});
+    return hand_out(used_.back());
   }
   void free(Memory memory) noexcept override {
     watch_.remove(memory);
-    spare_.push_back(memory);
+    auto const block = std::find_if(used_.begin(), used_.end(), [&](Block const& known) {
+      return known.parts.memory().base == memory.base;
+    });
+    spare_.push_back(std::move(*block));
+    used_.erase(block);
   }
   Status copy(std::span<CopySegment const> segments, Stream stream) noexcept override {
     for (CopySegment const& segment : segments) {
@@ -117,6 +137,11 @@ class Recorder final : public ForwardingDevice, private AccessSink {
   }
 
  private:
+  struct Block {
+    WrittenParts parts;
+    bool was_watched = false;  // by the one who had it last
+  };
+
   /// Before the kernel runs: what it reads is either there, or was declared to be written earlier
   /// by the kernel itself.
   void read(void const* base, std::uint64_t bytes) noexcept override {
@@ -139,13 +164,24 @@ class Recorder final : public ForwardingDevice, private AccessSink {
   }
   void write(void const* base, std::uint64_t bytes) noexcept override {
     ranges_.push_back({static_cast<std::byte const*>(base), bytes});
+    for (Block& block : used_) {
+      if (block.parts.contains(ranges_.back().base)) {
+        block.parts.note(ranges_.back());
+        break;
+      }
+    }
     if (is_watching_) {
       watch_.note(ranges_.back());
     }
   }
-  Memory hand_out(Memory memory) noexcept {
+  Memory hand_out(Block& block) noexcept {
+    Memory const memory = block.parts.memory();
     if (memory.kind == MemoryKind::kDevice) {
-      poison(memory.base, memory.bytes);
+      if (is_watching_ && !block.was_watched) {
+        block.parts.note_all();
+      }
+      block.was_watched = is_watching_;
+      block.parts.take([this](std::byte const* base, std::uint64_t bytes) { poison(base, bytes); });
       if (is_watching_ && memory.bytes < kMappedPoisonBytes) {
         watch_.add(memory);
       }
@@ -156,7 +192,8 @@ class Recorder final : public ForwardingDevice, private AccessSink {
   std::vector<ByteRange> ranges_;
   std::vector<ByteRange> poison_reads_;
   std::size_t launch_first_ = 0;  // in ranges_, of the last launch
-  std::vector<Memory> spare_;
+  std::vector<Block> used_;       // handed out
+  std::vector<Block> spare_;      // freed
   WriteWatch watch_;
   bool is_watching_ = false;
 };

@@ -9,13 +9,9 @@
 #include <optional>
 #include <vector>
 
-namespace holdfast::model {
+#include "models/recorder/written_parts.hpp"
 
-/// Bytes of a device.
-struct ByteRange {
-  std::byte const* base = nullptr;
-  std::uint64_t bytes = 0;
-};
+namespace holdfast::model {
 
 /// Follows some blocks of memory that the host can read.
 class WriteWatch {

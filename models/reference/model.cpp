@@ -410,7 +410,7 @@ void Model::close_handle(SequenceName name, std::uint32_t keep) {
   }
   for (std::uint32_t s = 0; s < shape_.states.size(); ++s) {
     float* const state = history.state.data() + shape_.state_offsets[s];
-    shape_.states[s].advance(shape_.states[s], kept, state, state);
+    recall_state(shape_.states[s], kept, state, state);
   }
   log_removed(std::span{open.tokens}.subspan(keep));
   for (std::uint32_t i = 0; i < shape_.windows.size(); ++i) {

@@ -301,6 +301,31 @@ Status read_elements(
   return {};
 }
 
+/// Rows of one strip, which lie one after the other. Each goes `stride` elements after the one before it.
+Status read_strip(Device& device,
+                  Strip const& strip,
+                  std::byte const* from,
+                  std::uint32_t count,
+                  std::uint32_t stride,
+                  float* to) noexcept {
+  float rows[256];
+  std::uint32_t const at_once =
+      std::max(1U, static_cast<std::uint32_t>(std::size(rows)) / strip.elements);
+  while (count != 0) {
+    std::uint32_t const now = std::min(count, at_once);
+    bool const is_one = now == 1;  // it may be longer than what is here
+    HOLDFAST_TRY(read_elements(
+        device, strip.format, from, std::uint64_t{now} * strip.elements, is_one ? to : rows));
+    for (std::uint32_t row = 0; !is_one && row < now; ++row) {
+      std::copy_n(rows + row * strip.elements, strip.elements, to + std::size_t{row} * stride);
+    }
+    from += std::uint64_t{now} * strip.row_bytes;
+    to += std::size_t{now} * stride;
+    count -= now;
+  }
+  return {};
+}
+
 /// Rows of one layer that lie in one page, which begins at `page`.
 Status read_page(Device& device,
                  internal::storage::ClassPlan const& known,
@@ -315,12 +340,10 @@ Status read_page(Device& device,
                          std::uint64_t{rows.count} * strip.elements,
                          to);
   }
-  for (std::uint64_t row = rows.first; row < std::uint64_t{rows.first} + rows.count; ++row) {
-    for (Strip const& strip : known.strips) {
-      HOLDFAST_TRY(read_elements(
-          device, strip.format, page + strip.offset + row * strip.row_bytes, strip.elements, to));
-      to += strip.elements;
-    }
+  for (Strip const& strip : known.strips) {
+    std::byte const* const from = page + strip.offset + std::uint64_t{rows.first} * strip.row_bytes;
+    HOLDFAST_TRY(read_strip(device, strip, from, rows.count, known.row_elements, to));
+    to += strip.elements;
   }
   return {};
 }

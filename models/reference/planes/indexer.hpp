@@ -21,11 +21,9 @@ struct PoolKeyRows {
       TokenRows::expect(shape, history, row, out);
       return;
     }
-    PlaneShape ring = shape;
-    ring.kind = PlaneKind::kTailRing;
-    ring.elements = 2 * shape.key_width;
     std::uint32_t const first = row * shape.pool;
-    make_key(ring, history.tokens.subspan(first, shape.pool), first, out);
+    float const* const key = recall_key(shape, history.tokens.subspan(first, shape.pool), first);
+    std::copy_n(key, shape.key_width, out);
   }
 };
 

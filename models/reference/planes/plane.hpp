@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "models/engine/rows.hpp"
+#include "models/engine/recall.hpp"
 
 namespace holdfast::model {
 
@@ -73,7 +73,7 @@ struct TokenRows {
                      HistoryView const& history,
                      std::uint32_t row,
                      float* out) noexcept {
-    make_stored_row(shape, history.tokens[row], row, out);
+    std::copy_n(recall_stored_row(shape, history.tokens[row], row), shape.elements, out);
   }
 };
 
