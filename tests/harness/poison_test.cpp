@@ -30,9 +30,10 @@ TEST(Poison, ALargeBlockCostsWhatIsWritten) {
   EXPECT_LT(resident_bytes() - before, model::kMappedPoisonBytes);
 
   std::byte* const base = memory->base;
+  std::byte const one{1};
   for (std::uint64_t const at : {std::uint64_t{0}, kBytes / 3, kBytes - 1}) {
     EXPECT_EQ(std::to_integer<int>(base[at]), model::kPoisonByte) << at;
-    base[at] = std::byte{1};
+    ASSERT_TRUE(recorder.host_write(base + at, &one, 1, Stream{}));
   }
   EXPECT_EQ(
       std::to_integer<int>(base[kBytes / 3 + (std::uint64_t{16} << 20U)]),
