@@ -71,9 +71,13 @@ struct StepParts {
   [[nodiscard]] StepPart const* end() const noexcept { return parts + count; }
 };
 
-/// Whether a reload of so many rows asks for the figures of the layout as well: one in four does.
-[[nodiscard]] constexpr bool asks_for_layout(std::uint32_t rows) noexcept {
-  return rows % 4 == 0;
+/// Whether a reload of so many rows asks the layout as well: one in eight for the bytes of any entry as
+/// long, one for those of pages and slots. Each makes a plan of the layout.
+[[nodiscard]] constexpr bool asks_for_entry_bytes(std::uint32_t rows) noexcept {
+  return rows % 8 == 4;
+}
+[[nodiscard]] constexpr bool asks_for_bytes_needed(std::uint32_t rows) noexcept {
+  return rows % 8 == 0;
 }
 
 /// A prompt that is looked up: the first tokens of an entry, dead or alive, then some of its own.
@@ -127,14 +131,21 @@ struct Details {
   std::int64_t draft_count = kUnsaid;
   // Of the items of a step; the first stands for a single handle.
   struct Item {
-    std::int64_t committed = kUnsaid;
-    std::int64_t to_append = kUnsaid;
-    std::int64_t exact = kUnsaid;  // whether dropping it would be exact
+    std::int32_t committed = -1;  // -1: unsaid
+    std::int32_t to_append = -1;
+    std::int32_t exact = -1;  // whether dropping it would be exact
   };
   Item items[kStepItemLimit];
+  std::uint32_t item_count = 0;  // of which something is said
+
+  [[nodiscard]] Item& item_at(std::uint32_t index) noexcept {
+    item_count = item_count > index ? item_count : index + 1;
+    return items[index];
+  }
 
   [[nodiscard]] static bool is_said(char const* word) noexcept { return word != nullptr; }
   [[nodiscard]] static bool is_said(std::int64_t number) noexcept { return number != kUnsaid; }
+  [[nodiscard]] static bool is_said(std::int32_t number) noexcept { return number != -1; }
   [[nodiscard]] static bool are_same(char const* a, char const* b) noexcept {
     return a == b || (is_said(a) && is_said(b) && std::strcmp(a, b) == 0);
   }
@@ -157,7 +168,8 @@ struct Details {
     visit("per_slot", a.per_slot, b.per_slot);
     visit("draft_first", a.draft_first, b.draft_first);
     visit("draft_count", a.draft_count, b.draft_count);
-    for (std::uint32_t i = 0; i < kStepItemLimit; ++i) {
+    std::uint32_t const count = a.item_count > b.item_count ? a.item_count : b.item_count;
+    for (std::uint32_t i = 0; i < count; ++i) {
       visit("committed", a.items[i].committed, b.items[i].committed, i);
       visit("to_append", a.items[i].to_append, b.items[i].to_append, i);
       visit("exact", a.items[i].exact, b.items[i].exact, i);

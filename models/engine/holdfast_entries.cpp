@@ -146,13 +146,17 @@ Status HoldfastSystem::write_bytes(EntryName entry, Details& says) {
 
 /// What the layout says of any entry of so many rows, and of its pages and slots.
 Status HoldfastSystem::ask_layout(std::uint32_t rows, Details& says) const {
-  auto const payload = entry_bytes(layout_, rows);
-  HOLDFAST_TRY(payload);
-  auto const needed = bytes_needed(layout_);
-  HOLDFAST_TRY(needed);
-  says.payload_at_length = static_cast<std::int64_t>(*payload);
-  says.per_page = static_cast<std::int64_t>(needed->per_page);
-  says.per_slot = static_cast<std::int64_t>(needed->per_slot);
+  if (asks_for_entry_bytes(rows)) {
+    auto const payload = entry_bytes(layout_, rows);
+    HOLDFAST_TRY(payload);
+    says.payload_at_length = static_cast<std::int64_t>(*payload);
+  }
+  if (asks_for_bytes_needed(rows)) {
+    auto const needed = bytes_needed(layout_);
+    HOLDFAST_TRY(needed);
+    says.per_page = static_cast<std::int64_t>(needed->per_page);
+    says.per_slot = static_cast<std::int64_t>(needed->per_slot);
+  }
   return {};
 }
 
@@ -175,10 +179,8 @@ Observation HoldfastSystem::reload(EntryName entry, std::optional<Stream> via) {
   std::replace(entries_.begin(), entries_.end(), old, *loaded);
   Observation answer = Observation::success(cache_.inspect().snapshot(loaded->index).position);
   answer.says = says;
-  if (asks_for_layout(answer.value)) {
-    if (Status const asked = ask_layout(answer.value, answer.says); !asked) {
-      return Observation::failure(asked.error());
-    }
+  if (Status const asked = ask_layout(answer.value, answer.says); !asked) {
+    return Observation::failure(asked.error());
   }
   return answer;
 }

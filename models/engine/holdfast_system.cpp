@@ -96,7 +96,7 @@ Observation HoldfastSystem::begin(SequenceName name,
     }
     say_draft(*handle, engine_.shape(), answer.says);
     if (auto const exact = handle->drop_is_exact()) {
-      answer.says.items[0].exact = *exact ? 1 : 0;
+      answer.says.item_at(0).exact = *exact ? 1 : 0;
     }
     named.round.reset();
     named.append.emplace(std::move(*handle));
@@ -238,7 +238,7 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
   }
   for (std::uint32_t i = 0; i < items.count; ++i) {
     StepPart const& part = items.parts[i];
-    say(accepted[i], answer.says.items[i]);
+    say(accepted[i], answer.says.item_at(i));
     answer.value += accepted[i].committed + accepted[i].rows_to_append;
     if (part.deed != StepDeed::kPad) {
       note_kept(part.sequence, tokens_of(part.token, accepted[i].committed));
@@ -419,7 +419,7 @@ Observation HoldfastSystem::accept(SequenceName name, std::uint32_t keep) {
     }
   }
   Observation answer = Observation::success(accepted->committed + again);
-  say(*accepted, answer.says.items[0]);
+  say(*accepted, answer.says.item_at(0));
   return answer;
 }
 

@@ -33,8 +33,8 @@ namespace holdfast::model {
 }
 
 inline void say(Accepted const& accepted, Details::Item& says) {
-  says.committed = accepted.committed;
-  says.to_append = accepted.rows_to_append;
+  says.committed = static_cast<std::int32_t>(accepted.committed);
+  says.to_append = static_cast<std::int32_t>(accepted.rows_to_append);
 }
 
 /// Rows that the handle takes of the first draft plane.
@@ -52,10 +52,10 @@ void say_draft(Handle const& handle, ModelShape const& shape, Details& says) {
 /// Which items of a step could be dropped as if they had never been; what nothing is kept of so far.
 inline void say_exact(Step const& step, StepParts const& items, Details& says) {
   for (std::uint32_t i = 0; i < items.count; ++i) {
-    say(Accepted{}, says.items[i]);
+    say(Accepted{}, says.item_at(i));
     if (items.parts[i].deed != StepDeed::kPad) {
       if (auto const exact = step.drop_is_exact(i)) {
-        says.items[i].exact = *exact ? 1 : 0;
+        says.item_at(i).exact = *exact ? 1 : 0;
       }
     }
   }

@@ -30,7 +30,7 @@ Observation Model::missing_rows(std::uint32_t written, std::uint32_t keep) const
 void Model::say_opened(SequenceName name, Details& says) const noexcept {
   OpenHandle const& open = sequences_[name.value].open;
   if (!open.round) {
-    says.items[0].exact = open.drop_is_exact ? 1 : 0;
+    says.item_at(0).exact = open.drop_is_exact ? 1 : 0;
   }
   if (shape_.has_draft()) {
     says.draft_first = history(sequences_[name.value]).watermark;
@@ -123,8 +123,10 @@ void Model::say_bytes(History const& history, Details& says) const noexcept {
   says.payload = static_cast<std::int64_t>(payload);
   says.total = static_cast<std::int64_t>(kHead + shape_.class_count * kPlane +
                                          length * sizeof(Token) + payload + kChecksum);
-  if (asks_for_layout(length)) {
+  if (asks_for_entry_bytes(length)) {
     says.payload_at_length = static_cast<std::int64_t>(payload_bytes(history, length));
+  }
+  if (asks_for_bytes_needed(length)) {
     says.per_page = static_cast<std::int64_t>(shape_.page_bytes());
     says.per_slot = static_cast<std::int64_t>(shape_.slot_bytes());
   }

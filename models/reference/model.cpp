@@ -337,7 +337,7 @@ Observation Model::step(StepParts const& items, bool exhausted, std::uint32_t sk
   }
   for (std::uint32_t i = 0; i < items.count; ++i) {
     StepPart const& item = items.parts[i];
-    Details::Item& says = answer.says.items[i];
+    Details::Item& says = answer.says.item_at(i);
     says = {.committed = 0, .to_append = 0};
     if (item.deed != StepDeed::kPad) {
       ModelSequence& sequence = sequences_[item.sequence.value];
@@ -378,8 +378,8 @@ void Model::close_round(SequenceName name, std::uint32_t keep, Details::Item& sa
   OpenHandle& open = sequences_[name.value].open;
   bool const goes_back = !shape_.keeps_all && open.round && open.mode == StateMode::kInPlace &&
                          !shape_.states.empty() && keep != 0 && keep < open.rows;
-  says.committed = goes_back ? 0 : keep;
-  says.to_append = goes_back ? keep : 0;
+  says.committed = static_cast<std::int32_t>(goes_back ? 0 : keep);
+  says.to_append = static_cast<std::int32_t>(goes_back ? keep : 0);
   if (!goes_back) {
     close_handle(name, keep);
     return;
@@ -461,7 +461,7 @@ Observation Model::accept(SequenceName name, std::uint32_t keep) {
     return missing_rows(open.written, keep);
   }
   Observation answer = Observation::success(keep);
-  close_round(name, keep, answer.says.items[0]);
+  close_round(name, keep, answer.says.item_at(0));
   return answer;
 }
 
