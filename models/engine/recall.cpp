@@ -13,11 +13,9 @@
 namespace holdfast::model {
 namespace {
 
-constexpr std::uint32_t kLogRows = 12;
 constexpr std::uint32_t kLogKeys = 10;
 constexpr std::uint32_t kLogStates = 9;
 // What is longer is a geometry of full size, where memory would be the cost.
-constexpr std::uint32_t kLongestRow = 256;
 constexpr std::uint32_t kLongestState = 2048;
 constexpr std::uint32_t kMostTokens = 64;
 
@@ -25,9 +23,9 @@ constexpr std::uint32_t mix(std::uint32_t hash, std::uint32_t word) noexcept {
   return (hash ^ word) * 0x9E3779B1U;
 }
 
-/// All that rows of one plane depend on beside tokens and position.
-struct RowHead {
-  explicit RowHead(PlaneShape const& shape) noexcept
+/// All that keys of one plane depend on beside tokens.
+struct KeyHead {
+  explicit KeyHead(PlaneShape const& shape) noexcept
       : plane{static_cast<std::uint32_t>(shape.kind), shape.layer, shape.elements, shape.strips},
         parts{shape.shares, shape.key_width},
         formats{shape.formats} {}
@@ -35,9 +33,8 @@ struct RowHead {
   std::uint32_t parts[2];
   std::array<Format, kLargestStripCount> formats;
   std::uint32_t position = 0;
-  Token token = 0;
 };
-static_assert(std::has_unique_object_representations_v<RowHead>);
+static_assert(std::has_unique_object_representations_v<KeyHead>);
 
 /// The same of states, beside the state before.
 struct StateHead {
@@ -57,48 +54,13 @@ struct StateHead {
 };
 static_assert(std::has_unique_object_representations_v<StateHead>);
 
-/// What `make` fills for a row, from `memo`.
-template <typename Make>
-float const* recall(
-    Memo& memo, PlaneShape const& shape, Token token, std::uint32_t position, Make const& make) {
-  if (shape.elements > kLongestRow) {
-    static thread_local std::vector<float> row;
-    row.resize(shape.elements);
-    make(shape, token, position, row.data());
-    return row.data();
-  }
-  RowHead head{shape};
-  head.position = position;
-  head.token = token;
-  std::uint32_t const hash =
-      mix(mix(mix(shape.layer, static_cast<std::uint32_t>(shape.kind)), position), token);
-  MemoKey const key{&head, nullptr, sizeof head, 0, hash};
-  float const* const known = memo.find(key);
-  if (known != nullptr) {
-    return known;
-  }
-  float* const row = memo.keep(key, shape.elements);
-  make(shape, token, position, row);
-  return row;
-}
-
 }  // namespace
-
-float const* recall_row(PlaneShape const& shape, Token token, std::uint32_t position) {
-  static thread_local Memo memo{kLogRows};
-  return recall(memo, shape, token, position, make_row);
-}
-
-float const* recall_stored_row(PlaneShape const& shape, Token token, std::uint32_t position) {
-  static thread_local Memo memo{kLogRows};
-  return recall(memo, shape, token, position, make_stored_row);
-}
 
 float const* recall_key(PlaneShape const& keys,
                         std::span<Token const> tokens,
                         std::uint32_t position) {
   static thread_local Memo memo{kLogKeys};
-  RowHead head{keys};
+  KeyHead head{keys};
   head.position = position;
   std::uint32_t const hash = mix(mix(mix(keys.layer, position), tokens.front()), tokens.back());
   MemoKey const key{

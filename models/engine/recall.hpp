@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of rows.hpp, remembered: programs make the same rows and states again and again, for
-// engine, model and checks. A result is what the function itself gives, bit for bit.
+// Functions of rows.hpp, remembered: programs make the same keys and states again and again, for engine,
+// model and checks. A result is what the function itself gives, bit for bit. Rows are not remembered: one is
+// made in the time that it takes to look it up.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,7 @@
 
 namespace holdfast::model {
 
-/// What make_row() fills, [shape.elements]. Valid until the thread's next call that recalls.
-[[nodiscard]] float const* recall_row(PlaneShape const& shape, Token token, std::uint32_t position);
-/// The same of make_stored_row().
-[[nodiscard]] float const* recall_stored_row(PlaneShape const& shape,
-                                             Token token,
-                                             std::uint32_t position);
-/// The same of make_key(), [keys.key_width], for the plane of pool keys.
+/// What make_key() fills for the plane of pool keys, [keys.key_width]. Valid until the thread's next call.
 [[nodiscard]] float const* recall_key(PlaneShape const& keys,
                                       std::span<Token const> tokens,
                                       std::uint32_t position);

@@ -53,12 +53,13 @@ void make_rows(void const* raw) noexcept {
   auto const& parameters = *static_cast<RowsParameters const*>(raw);
   PlaneShape const& shape = *parameters.shape;
   float* out = parameters.out;
+  float whole[kWidestRow];
   for (std::uint32_t i = 0; i < parameters.count; ++i) {
-    float const* const row = recall_row(shape, parameters.tokens[i], parameters.position + i);
     if (parameters.ranks == 1) {
-      std::copy_n(row, shape.elements, out);
+      make_row(shape, parameters.tokens[i], parameters.position + i, out);
     } else {
-      take_shard(shape, row, parameters.ranks, parameters.rank, out);
+      make_row(shape, parameters.tokens[i], parameters.position + i, whole);
+      take_shard(shape, whole, parameters.ranks, parameters.rank, out);
     }
     if (parameters.view.pages == nullptr) {
       out += shard_elements(shape, parameters.ranks);

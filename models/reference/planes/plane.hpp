@@ -73,7 +73,7 @@ struct TokenRows {
                      HistoryView const& history,
                      std::uint32_t row,
                      float* out) noexcept {
-    std::copy_n(recall_stored_row(shape, history.tokens[row], row), shape.elements, out);
+    make_stored_row(shape, history.tokens[row], row, out);
   }
 };
 
