@@ -119,7 +119,8 @@ Status Engine::decode(std::vector<BatchRow> const& batch, std::vector<Logits>& o
   for (Part& part : parts) {
     HOLDFAST_TRY(ensure(*part.slot));
   }
-  if (as_given.size() != parts.size() && as_given.size() < model::kStepItemLimit && open(as_given)) {
+  if (as_given.size() != parts.size() && as_given.size() < model::kStepItemLimit &&
+      open(as_given)) {
     return run(as_given, out);  // the library says that a sequence may stand in a step twice
   }
   std::vector<Slot*> started;
@@ -230,7 +231,7 @@ Result<Step> Engine::open(Parts& parts) {
   }
   for (Part& part : parts) {
     bool const in_place = settings_.state == StateMode::kInPlace;
-    part.mode = part.round                             ? settings_.state
+    part.mode = part.round                              ? settings_.state
                 : in_place && !wants_between(part.outs) ? StateMode::kInPlace
                                                         : StateMode::kFresh;
     items.push_back({.sequence = &part.slot->sequence,
@@ -286,13 +287,8 @@ Status Engine::write_part(Step& step,
       continue;
     }
     style.again = done != 0;
-    HOLDFAST_TRY(toy_.write(handle,
-                            base,
-                            all.subspan(base, row + 1),
-                            done,
-                            row + 1 - done,
-                            style,
-                            all.first(base)));
+    HOLDFAST_TRY(toy_.write(
+        handle, base, all.subspan(base, row + 1), done, row + 1 - done, style, all.first(base)));
     done = row + 1;
     HOLDFAST_TRY(look(seen, part, row, out));
   }
@@ -437,8 +433,7 @@ Result<EntryId> Engine::capture(Slot& slot) {
   }
   auto const entry = cache_.capture(kScope, *snapshot, slot.ids);
   HOLDFAST_TRY(entry);
-  bool const is_known =
-      std::find(prefixes_.begin(), prefixes_.end(), *entry) != prefixes_.end();
+  bool const is_known = std::find(prefixes_.begin(), prefixes_.end(), *entry) != prefixes_.end();
   if (settings_.prefix && !is_known) {
     prefixes_.push_back(*entry);
   }

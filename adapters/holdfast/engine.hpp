@@ -112,7 +112,10 @@ class Engine {
   Status write(Step& step, Parts const& parts, std::vector<Logits>& out);
   Status write_part(Step& step, std::uint32_t item, Part const& part, std::vector<Logits>& out);
   Status write_whole(Step& step, Parts const& parts, std::vector<Logits>& out);
-  Status look(Sight::Item const& item, Part const& part, std::uint32_t row, std::vector<Logits>& out);
+  Status look(Sight::Item const& item,
+              Part const& part,
+              std::uint32_t row,
+              std::vector<Logits>& out);
   [[nodiscard]] Parts parts_of(std::vector<BatchRow> const& batch, bool merged);
   void start_from_prefix(Part& part);
   Result<EntryId> capture(Slot& slot);

@@ -58,14 +58,13 @@ std::vector<Token> contents_of(std::span<std::uint32_t const> ids) {
   std::uint64_t history = kGolden;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     history = mixed(history + ids[i] + 1);
-    contents[i] = static_cast<Token>(history % 0xFFFFFFU) + 1;  // formats of few digits keep 24 bits
+    contents[i] =
+        static_cast<Token>(history % 0xFFFFFFU) + 1;  // formats of few digits keep 24 bits
   }
   return contents;
 }
 
-Digest Meaning::row(std::uint32_t plane,
-                    std::span<Token const> contents,
-                    std::uint32_t row) const {
+Digest Meaning::row(std::uint32_t plane, std::span<Token const> contents, std::uint32_t row) const {
   PlaneShape const& known = shape_.planes[plane];
   float whole[model::kWidestRow];
   float shard[model::kWidestRow];
@@ -94,7 +93,8 @@ Digest Meaning::rows(std::span<Token const> contents, std::uint32_t rows, Sums& 
     std::vector<Digest>& first = sums[plane];
     model::RowRange const range = range_of(shape_, plane, rows);
     while (first.size() <= range.last) {
-      first.push_back(first.back() + row(plane, contents, static_cast<std::uint32_t>(first.size()) - 1));
+      first.push_back(first.back() +
+                      row(plane, contents, static_cast<std::uint32_t>(first.size()) - 1));
     }
     sum += first[range.last] - first[range.first];
   }
@@ -235,11 +235,8 @@ Result<Digest> Sight::states(Item const& item, std::uint32_t rows) const {
       auto const found = state(i, rank, item, rows);
       HOLDFAST_TRY(found);
       if (is_rescan) {
-        put_shard(shape_.states[i],
-                  *found,
-                  shape_.ranks,
-                  rank,
-                  whole.data() + shape_.state_offsets[i]);
+        put_shard(
+            shape_.states[i], *found, shape_.ranks, rank, whole.data() + shape_.state_offsets[i]);
       } else {
         sum += hash_of(static_cast<std::uint32_t>(shape_.planes.size()) + i,
                        rank,

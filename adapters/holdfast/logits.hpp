@@ -85,7 +85,9 @@ class Sight {
                             std::uint32_t rank,
                             std::uint32_t first,
                             std::uint32_t end) const;
-  [[nodiscard]] Result<Digest> plane(std::uint32_t plane, Item const& item, std::uint32_t rows) const;
+  [[nodiscard]] Result<Digest> plane(std::uint32_t plane,
+                                     Item const& item,
+                                     std::uint32_t rows) const;
   [[nodiscard]] Result<Digest> states(Item const& item, std::uint32_t rows) const;
   [[nodiscard]] Result<float const*> state(std::uint32_t state,
                                            std::uint32_t rank,

@@ -26,7 +26,8 @@ constexpr char const* kHello =
     "operation decode\noperation draft\noperation remove\noperation copy\noperation keep\n"
     "operation clear\noperation save\noperation load\noperation damage\noperation snapshot\n"
     "operation rollback\noperation fork\noperation drop_snapshot\n"
-    "knob geometry=tiny,tiny-rows,tiny-ring,tiny-draft,tiny-held,tiny-formats,tiny-ranks,tiny-tight\n"
+    "knob "
+    "geometry=tiny,tiny-rows,tiny-ring,tiny-draft,tiny-held,tiny-formats,tiny-ranks,tiny-tight\n"
     "knob state=columns,in_place,rescan\n"
     "knob write=calls,views,whole\n"
     "knob padding=0,2\nknob lag=0,2\nknob tries=0,1\nknob prefix=0,1\nknob pages=ample,scarce\n"
@@ -57,8 +58,7 @@ Settings settings_of(Line const& line) {
   if (!line.field("geometry").empty()) {
     settings.geometry = line.field("geometry");
   }
-  settings.state =
-      static_cast<model::StateMode>(pick("state", {"columns", "in_place", "rescan"}));
+  settings.state = static_cast<model::StateMode>(pick("state", {"columns", "in_place", "rescan"}));
   settings.writing = static_cast<Writing>(pick("write", {"calls", "views", "whole"}));
   settings.padding = 2 * pick("padding", {"0", "2"});
   settings.lag = 2 * pick("lag", {"0", "2"});
