@@ -327,8 +327,10 @@ int list_target(TargetOptions const& options) {
   for (std::uint32_t kind = 0; kind < model::kEngineKindCount; ++kind) {
     auto const known = static_cast<model::EngineKind>(kind);
     json["operations"][model::info_of(known).name] = hello.has(known);
-    text += fmt::format(
-        "  {:<14} {}\n", model::info_of(known).name, hello.has(known) ? "" : "not declared");
+    text += fmt::format("  {:<14} {}{}\n",
+                        model::info_of(known).name,
+                        model::info_of(known).meaning,
+                        hello.has(known) ? "" : " (not declared)");
   }
   text += "\nknobs\n";
   json["knobs"] = Json::object();

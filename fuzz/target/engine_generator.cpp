@@ -35,13 +35,6 @@ model::Ask draw_ask(Source& source) {
   }
 }
 
-EngineKind saver_of(EngineKind kind) {
-  return kind == EngineKind::kLoad       ? EngineKind::kSave
-         : kind == EngineKind::kLoadAll  ? EngineKind::kSaveAll
-         : kind == EngineKind::kLoadPart ? EngineKind::kSavePart
-                                         : EngineKind::kCount;
-}
-
 }  // namespace
 
 std::vector<EngineOp> probes_of(std::vector<std::uint32_t> const& sequences, std::uint32_t token) {

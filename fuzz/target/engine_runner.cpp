@@ -14,23 +14,28 @@ namespace {
 using model::EngineOp;
 using model::Logits;
 
-/// Compares the logits of a step, and says what is wrong with their number.
-std::string compare(EngineStep& step) {
-  bool const is_done =
-      step.answer.reply == model::Reply::kOk || step.answer.reply == model::Reply::kWeak;
-  std::size_t const wanted = is_done ? model::wanted_of(step.op) : 0;
-  if (step.answer.logits.size() != wanted) {
-    return std::to_string(step.answer.logits.size()) + " lines of logits, and " +
-           std::to_string(wanted) + " were asked for";
-  }
-  for (std::size_t i = 0; i < wanted && i < step.want.size(); ++i) {
+/// Compares the logits of a step.
+void measure_error(EngineStep& step) {
+  std::size_t const count = std::min(step.answer.logits.size(), step.want.size());
+  for (std::size_t i = 0; i < count; ++i) {
     if (step.want[i] != nullptr) {
       step.error =
           std::max(step.error, model::relative_error(step.answer.logits[i], *step.want[i]));
       ++step.compared;
     }
   }
-  return "";
+}
+
+/// The first oracle that reports decides.
+bool ask_oracles(OracleLook const& look, EngineVerdict& verdict) {
+  for (Oracle const* const oracle : all_oracles()) {
+    if (auto const fault = oracle->check(look)) {
+      verdict.oracle = oracle->id;
+      verdict.text = *fault;
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -45,32 +50,20 @@ EngineRunner::EngineRunner(Target const& target, Calibration const& known)
 
 EngineVerdict EngineRunner::judge(EngineRun run, std::size_t operations) const {
   EngineVerdict verdict{.refused_knobs = run.refused_knobs, .steps = std::move(run.steps)};
-  for (std::size_t i = 0; i < verdict.steps.size() && !verdict.failed(); ++i) {
+  for (std::size_t i = 0; i < verdict.steps.size(); ++i) {
     EngineStep& step = verdict.steps[i];
     if (step.skipped) {
       ++verdict.skipped;
       continue;
     }
     verdict.at = i;
-    verdict.text = compare(step);
-    if (!verdict.text.empty()) {
-      verdict.oracle = oracle_of(Ending::kProtocol);
-      break;
-    }
-    for (Oracle const* const oracle : all_oracles()) {
-      auto const fault =
-          oracle->check == nullptr ? std::nullopt : oracle->check({step, calibration_.tolerance});
-      if (fault) {
-        verdict.oracle = oracle->id;
-        verdict.text = *fault;
-        break;
-      }
+    measure_error(step);
+    if (ask_oracles({step, calibration_.tolerance, Trouble{}}, verdict)) {
+      return verdict;
     }
   }
-  if (!verdict.failed() && run.trouble.ending != Ending::kFine) {
-    verdict.oracle = oracle_of(run.trouble.ending);
+  if (ask_oracles({EngineStep{}, calibration_.tolerance, run.trouble}, verdict)) {
     verdict.at = std::min(verdict.steps.size(), operations == 0 ? 0 : operations - 1);
-    verdict.text = run.trouble.text;
   }
   return verdict;
 }

@@ -50,11 +50,6 @@ std::string cold_line(Expected const& history, std::vector<std::size_t> const& l
   return line + (history.first != 0 ? " first=" + std::to_string(history.first) : "") + "\n";
 }
 
-bool saves(model::EngineKind kind) {
-  return kind == model::EngineKind::kSave || kind == model::EngineKind::kSaveAll ||
-         kind == model::EngineKind::kSavePart;
-}
-
 /// Applies the answers to the model, one operation after the other.
 class Follower {
  public:
@@ -131,10 +126,11 @@ class Follower {
   }
 
   void note_bytes(EngineStep& step) {
-    if (info_of(step.op.kind).has(model::kEntry) && step.answer.reply == Reply::kOk) {
+    model::EngineKindInfo const& info = model::info_of(step.op.kind);
+    if (info.has(model::kEntry) && step.answer.reply == Reply::kOk) {
       step.saved_bytes = saved_[step.op.entry];
-      if (saves(step.op.kind) || step.op.kind == model::EngineKind::kDamage) {
-        saved_[step.op.entry] = saves(step.op.kind) ? step.answer.number("bytes") : std::nullopt;
+      if (!info.is(model::kLoads)) {  // damage changes what there is to read
+        saved_[step.op.entry] = info.is(model::kSaves) ? step.answer.number("bytes") : std::nullopt;
       }
     }
   }

@@ -31,22 +31,6 @@ SequenceSet bit(std::uint32_t sequence) {
   return SequenceSet{1} << sequence;
 }
 
-bool loads(EngineKind kind) {
-  return kind == EngineKind::kLoad || kind == EngineKind::kLoadAll || kind == EngineKind::kLoadPart;
-}
-
-/// The operation that makes what this one loads.
-EngineKind maker_of(EngineKind kind) {
-  return kind == EngineKind::kLoad      ? EngineKind::kSave
-         : kind == EngineKind::kLoadAll ? EngineKind::kSaveAll
-                                        : EngineKind::kSavePart;
-}
-
-bool is_for_all(EngineKind kind) {
-  return kind == EngineKind::kRemoveEvery || kind == EngineKind::kKeep ||
-         kind == EngineKind::kClear || kind == EngineKind::kLoadAll;
-}
-
 }  // namespace
 
 void EngineHistory::append(std::uint32_t token) {
@@ -91,16 +75,15 @@ std::uint32_t HistoryModel::snapshot_of(std::uint32_t snapshot) const {
 }
 
 SequenceSet HistoryModel::named(EngineOp const& op) const {
-  if (is_for_all(op.kind)) {
+  EngineKindInfo const& info = info_of(op.kind);
+  if (info.is(kForAll)) {
     return ~SequenceSet{0};
   }
-  EngineKindInfo const& info = info_of(op.kind);
   SequenceSet set = 0;
   for (EngineItem const& item : op.items) {
     set |= bit(item.sequence);
   }
-  if (info.has(kSequence) && op.kind != EngineKind::kCopy && op.kind != EngineKind::kSave &&
-      op.kind != EngineKind::kSavePart && op.kind != EngineKind::kSnapshot) {
+  if (info.has(kSequence) && !info.is(kOnlyReads)) {
     set |= bit(op.sequence);
   }
   return info.has(kTo) ? set | bit(op.to) : set;
@@ -119,11 +102,11 @@ bool HistoryModel::is_said_of_what_is_there(EngineOp const& op) const {
       })) {
     return false;
   }
-  if (loads(op.kind)) {
+  if (info.is(kLoads)) {
     auto const found = entries_.find(op.entry);
     bool const is_part = op.kind == EngineKind::kLoadPart;
     return found == entries_.end() ||
-           (found->second.kind == maker_of(op.kind) &&
+           (found->second.kind == saver_of(op.kind) &&
             (!is_part || begins_with(sequences_[op.sequence], found->second.histories.front())));
   }
   if (op.kind == EngineKind::kRollback) {
@@ -166,15 +149,12 @@ HistoryModel::Cut HistoryModel::cut_of(std::uint32_t sequence, EngineOp const& o
 }
 
 std::vector<std::uint32_t> HistoryModel::cut_sequences(EngineOp const& op) const {
+  EngineKindInfo const& info = info_of(op.kind);
   std::vector<std::uint32_t> names;
-  if (op.kind == EngineKind::kRemoveEvery) {
-    for (std::uint32_t s = 0; s < sequences(); ++s) {
+  for (std::uint32_t s = 0; s < sequences() && info.is(kCuts); ++s) {
+    if (info.is(kForAll) || s == op.sequence) {
       names.push_back(s);
     }
-  } else if (op.kind == EngineKind::kRemove || op.kind == EngineKind::kShift ||
-             op.kind == EngineKind::kDraft || op.kind == EngineKind::kRollback ||
-             op.kind == EngineKind::kLoadPart) {
-    names.push_back(op.sequence);
   }
   return names;
 }
@@ -279,7 +259,7 @@ bool HistoryModel::writes_live(EngineOp const& op) const {
 }
 
 bool HistoryModel::is_missing(EngineOp const& op) const {
-  bool const needs_entry = loads(op.kind) || op.kind == EngineKind::kDamage;
+  bool const needs_entry = info_of(op.kind).is(kLoads) || op.kind == EngineKind::kDamage;
   bool const needs_snapshot = op.kind == EngineKind::kRollback || op.kind == EngineKind::kFork ||
                               op.kind == EngineKind::kDropSnapshot;
   return (needs_entry && entries_.count(op.entry) == 0) ||
@@ -318,7 +298,7 @@ bool HistoryModel::holds(Clause const& clause, EngineOp const& op) const {
       return op.end != kNoBound;
     case Condition::kDamaged: {
       auto const found = entries_.find(op.entry);
-      return loads(op.kind) && found != entries_.end() && found->second.damaged;
+      return info_of(op.kind).is(kLoads) && found != entries_.end() && found->second.damaged;
     }
     default:
       return holds_for_cut(clause, op);

@@ -10,7 +10,8 @@ namespace holdfast::model {
 namespace {
 
 constexpr EngineKindInfo kKinds[] = {
-#define HOLDFAST_ENGINE_OP(kind, name, weight, fields) {name, weight, fields},
+#define HOLDFAST_ENGINE_OP(kind, name, weight, fields, traits, meaning) \
+  {name, weight, fields, traits, meaning},
 #include "models/target/op_table.def"
 };
 
@@ -194,6 +195,13 @@ bool EngineItem::wants(std::uint32_t row) const noexcept {
 
 EngineKindInfo const& info_of(EngineKind kind) noexcept {
   return kKinds[static_cast<std::uint32_t>(kind)];
+}
+
+EngineKind saver_of(EngineKind kind) noexcept {
+  return kind == EngineKind::kLoad       ? EngineKind::kSave
+         : kind == EngineKind::kLoadAll  ? EngineKind::kSaveAll
+         : kind == EngineKind::kLoadPart ? EngineKind::kSavePart
+                                         : EngineKind::kCount;
 }
 
 EngineKind engine_kind_named(std::string_view name) noexcept {

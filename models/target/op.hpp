@@ -12,7 +12,7 @@
 namespace holdfast::model {
 
 enum class EngineKind : std::uint8_t {
-#define HOLDFAST_ENGINE_OP(kind, name, weight, fields) kind,
+#define HOLDFAST_ENGINE_OP(kind, name, weight, fields, traits, meaning) kind,
 #include "models/target/op_table.def"
   kCount
 };
@@ -77,15 +77,31 @@ enum EngineField : std::uint32_t {
   kCut = 1U << 13U,
 };
 
+/// What model, session and oracles ask of a kind.
+enum EngineTrait : std::uint32_t {
+  kPlain = 0,
+  kOnlyReads = 1U << 0U,  // its field `sequence` stays as it is
+  kForAll = 1U << 1U,     // it may change every sequence
+  kCuts = 1U << 2U,       // it takes rows back or moves them
+  kFills = 1U << 3U,      // what it writes becomes something else as a whole
+  kSaves = 1U << 4U,      // it makes an entry
+  kLoads = 1U << 5U,      // it reads an entry
+};
+
 struct EngineKindInfo {
   char const* name;
   std::uint32_t weight;
   std::uint32_t fields;
+  std::uint32_t traits;
+  char const* meaning;
 
   [[nodiscard]] bool has(EngineField field) const noexcept { return (fields & field) != 0; }
+  [[nodiscard]] bool is(EngineTrait trait) const noexcept { return (traits & trait) != 0; }
 };
 
 [[nodiscard]] EngineKindInfo const& info_of(EngineKind kind) noexcept;
+/// The kind that makes the entries which this one loads; kCount for one that loads none.
+[[nodiscard]] EngineKind saver_of(EngineKind kind) noexcept;
 /// The kind with this name; kCount when there is none.
 [[nodiscard]] EngineKind engine_kind_named(std::string_view name) noexcept;
 [[nodiscard]] inline char const* name_of(EngineOp const& op) noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Oracles of engines behind the protocol: one a file, like invariants. Each looks at one operation that was answered.
+// Oracles of engines behind the protocol: one a file, like invariants. Each looks at one operation that was answered, or
+// at how the process ended.
 #pragma once
 
 #include <optional>
@@ -11,26 +12,29 @@
 namespace holdfast::fuzz {
 
 struct OracleLook {
-  EngineStep const& step;
+  EngineStep const& step;  // one without an answer when there is trouble
   double tolerance = 0;
+  Trouble const& trouble;
 };
 
 struct Oracle {
   char const* id;
   char const* statement;
-  /// What is wrong; nothing when it holds. nullptr: it is about the process, and the runner knows.
+  /// What is wrong; nothing when it holds.
   std::optional<std::string> (*check)(OracleLook const& look);
 };
 
+extern Oracle const kProtocolOracle;
 extern Oracle const kRefusalOracle;
 extern Oracle const kPositionOracle;
 extern Oracle const kIntactOracle;
 extern Oracle const kSizeOracle;
 extern Oracle const kLogitsOracle;
+extern Oracle const kCrashOracle;
+extern Oracle const kHangOracle;
+extern Oracle const kMemoryOracle;
 
 /// All of them, in the order in which they are asked.
 [[nodiscard]] std::span<Oracle const* const> all_oracles() noexcept;
-/// The id of an ending that is not fine.
-[[nodiscard]] char const* oracle_of(Ending ending) noexcept;
 
 }  // namespace holdfast::fuzz

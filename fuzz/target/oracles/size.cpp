@@ -15,9 +15,7 @@ std::optional<std::string> check_size(OracleLook const& look) {
     return std::to_string(*bytes) + " bytes were written, and " + std::to_string(*promised) +
            " were promised";
   }
-  bool const loads = step.op.kind == model::EngineKind::kLoad ||
-                     step.op.kind == model::EngineKind::kLoadAll ||
-                     step.op.kind == model::EngineKind::kLoadPart;
+  bool const loads = model::info_of(step.op.kind).is(model::kLoads);
   if (loads && step.saved_bytes && *step.saved_bytes != *bytes) {
     return std::to_string(*bytes) + " bytes were read, and " + std::to_string(*step.saved_bytes) +
            " were saved";

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/target/oracles/oracle.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+std::optional<std::string> check_crash(OracleLook const& look) {
+  return look.trouble.ending == Ending::kCrash ? std::optional{look.trouble.text} : std::nullopt;
+}
+
+}  // namespace
+
+Oracle const kCrashOracle = {
+    "CRASH", "the engine's process lives until its input ends", check_crash};
+
+}  // namespace holdfast::fuzz

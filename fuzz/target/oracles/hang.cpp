@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/target/oracles/oracle.hpp"
+
+namespace holdfast::fuzz {
+namespace {
+
+std::optional<std::string> check_hang(OracleLook const& look) {
+  return look.trouble.ending == Ending::kHang ? std::optional{look.trouble.text} : std::nullopt;
+}
+
+}  // namespace
+
+Oracle const kHangOracle = {"HANG", "an answer comes in time", check_hang};
+
+}  // namespace holdfast::fuzz
