@@ -189,7 +189,7 @@ class HoldfastSystem final : public System, public Visible {
     return snapshots_[name.value];
   }
 
-  Layout const& layout_;
+  Layout layout_;
   std::vector<Named> sequences_;            // of the names so far; room for kNameLimit
   std::vector<Held> snapshots_;             // likewise
   std::vector<EntryId> entries_;            // [kNameLimit]

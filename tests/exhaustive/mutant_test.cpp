@@ -22,18 +22,27 @@ namespace {
 
 constexpr std::uint32_t kDepth = 4;
 
-/// Mutants that no program of kDepth operations shows. They need storage that is nearly used up,
-/// which is further away from every start state, or are seen in watched programs alone; random runs
-/// kill them.
+/// Mutants that no program of kDepth operations shows. They need storage that is nearly used up, which is
+/// further away from every start state, or a refused step with padding, or an entry of several ranks and
+/// of a length that asks for bytes, or are seen in watched programs alone; random runs kill them.
 std::set<std::string> const& survivors() {
-  static std::set<std::string> const names{
-      "need_one_page_more", "half_step", "failed_create_leaks_id", "undeclared_write"};
+  static std::set<std::string> const names{"need_one_page_more",
+                                           "half_step",
+                                           "failed_create_leaks_id",
+                                           "undeclared_write",
+                                           "items_without_padding",
+                                           "lacking_of_one_item",
+                                           "lacking_of_all",
+                                           "entry_of_every_rank",
+                                           "page_of_one_rank",
+                                           "busy_forgets_snapshots"};
   return names;
 }
 
 /// Mutants of what only one small geometry has: it alone is searched.
 std::vector<char const*> geometries_of(std::string const& mutant) {
-  if (mutant.starts_with("rank_")) {
+  if (mutant.starts_with("rank_") || mutant == "entry_of_every_rank" ||
+      mutant == "page_of_one_rank") {
     return {"tiny-ranks"};
   }
   if (mutant.starts_with("draft_")) {
