@@ -136,5 +136,17 @@ TEST(KnownFindings, AreAvoidedAndTriedAgain) {
   EXPECT_GT(result.counts.left_out, 0U);
 }
 
+/// What has a known finding's bucket is something else when it does without the operations that this one needs.
+TEST(KnownFindings, AreKnownByTheirOperations) {
+  fuzz::Target target = toy("keep_leaves_others");
+  fuzz::Avoidance avoid{.kind = model::EngineKind::kDamage};
+  target.known = {{"other", "POSITION keep decode+keep", {avoid}}};
+  fuzz::EngineResult const result =
+      fuzz::run_engine({.target = target, .seed = 3, .programs = 300, .workers = 1});
+  auto const found = result.groups.find("POSITION keep decode+keep");
+  ASSERT_NE(found, result.groups.end());
+  EXPECT_EQ(found->second.known, "");
+}
+
 }  // namespace
 }  // namespace holdfast::test
