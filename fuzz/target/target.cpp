@@ -200,7 +200,8 @@ void check_fits(Target const& target, model::Hello const& hello) {
   }
   for (KnownFinding const& known : target.known) {
     for (Avoidance const& avoid : known.avoid) {
-      for (auto const& [name, value] : avoid.knobs) {
+      for (auto const& wanted : avoid.knobs) {
+        std::string const& name = wanted.first;
         bool const exists =
             std::any_of(hello.knobs.begin(), hello.knobs.end(), [&](model::KnobInfo const& knob) {
               return knob.name == name;
