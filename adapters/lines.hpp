@@ -87,6 +87,18 @@ inline void add_items(std::string_view text, std::vector<BatchRow>& batch) {
   }
 }
 
+/// Does to saved bytes what a line of `damage` says: cuts some off, or flips a bit.
+template <typename Byte>
+void damage(Line const& line, std::vector<Byte>& bytes) {
+  if (!line.field("cut").empty()) {
+    bytes.resize(bytes.size() - line.number("cut") % (bytes.size() + 1));
+  } else if (!bytes.empty()) {
+    std::size_t const bit = line.number("flip") % (8 * bytes.size());
+    Byte& byte = bytes[bit / 8];
+    byte = static_cast<Byte>(static_cast<unsigned>(byte) ^ (1U << (bit % 8)));
+  }
+}
+
 /// Adds a line of logits in their exact form.
 inline void add_bits(std::span<float const> logits, std::string& out) {
   constexpr char kDigits[] = "0123456789abcdef";

@@ -152,15 +152,6 @@ class Adapter {
     return true;
   }
 
-  static void damage(Line const& line, std::vector<std::byte>& bytes) {
-    if (!line.field("cut").empty()) {
-      bytes.resize(bytes.size() - line.number("cut") % (bytes.size() + 1));
-    } else if (!bytes.empty()) {
-      std::size_t const bit = line.number("flip") % (8 * bytes.size());
-      bytes[bit / 8] ^= std::byte{1} << (bit % 8);
-    }
-  }
-
   std::optional<Status> operate(std::string_view word, Line const& line) {
     std::uint32_t const sequence = sequence_of(line);
     if (word == "decode") {

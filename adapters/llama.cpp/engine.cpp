@@ -111,8 +111,8 @@ std::string decimal(std::uint64_t value) {
   return std::to_string(value);
 }
 
-// A load that fails, for want of room or for damaged bytes, has emptied its sequence: llama.h does not say
-// what is left of it.
+// A load that fails, for want of room or for damaged bytes, has emptied its sequence. llama.h does not say
+// how much of the sequence is left, so the answer is weak.
 Answer loaded(std::size_t read) {
   return read == 0 ? Answer::weak() : Answer::ok("bytes=" + decimal(read));
 }

@@ -23,7 +23,7 @@ os.environ.setdefault("MLX_DISABLE_COMPILE", "1")
 
 import mlx.core as mx
 from families import FAMILIES, VOCABULARY, WINDOW, make_model
-from holdfast_target import Refused, Target, serve
+from holdfast_target import Refused, Target, rows_at_end, serve
 from mlx_lm.models import cache as caches
 
 CONTEXT = 96
@@ -170,18 +170,13 @@ class Adapter(Target):
         return wanted(rows, logits)
 
     def remove(self, sequence, first, end):
-        number, first = sequence, first or 0
-        sequence = self.live.get(number)
-        rows = sequence.rows if sequence else 0
-        end = rows if end is None else min(end, rows)
-        if first >= end:
-            return
-        if first == 0 and end == rows:
-            self.live.pop(number)
-        elif end != rows:
-            raise Refused("only_tails")
-        else:
-            self.trim(sequence, rows - first)
+        live = self.live.get(sequence)
+        rows = live.rows if live else 0
+        count = rows_at_end(first, end, rows)
+        if 0 < count == rows:
+            self.live.pop(sequence)
+        elif count > 0:
+            self.trim(live, count)
 
     def trim(self, sequence, count):
         if count == 0:

@@ -43,6 +43,15 @@ class Misread(Exception):
     """The line is not one of the protocol."""
 
 
+def rows_at_end(first, end, rows):
+    """How many rows a removal from `first` up to `end` takes from the end of a sequence of `rows` rows. For an
+    engine that can remove nothing else: raises `Refused("only_tails")` for a removal in front of rows that stay."""
+    first, end = first or 0, rows if end is None else min(end, rows)
+    if first < end != rows:
+        raise Refused("only_tails")
+    return max(0, end - first)
+
+
 class Target:
     """What an adapter overrides. Sequences are numbers from 0; `first` and `end` are positions, or None."""
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "adapters/lines.hpp"
+
 namespace toy {
 
 inline constexpr std::uint32_t kVocabulary = 64;
@@ -54,12 +56,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 enum class Answer : std::uint8_t { kOk, kWeak, kRefused };
 
-/// One row of a batch.
-struct BatchRow {
-  std::uint32_t sequence = 0;
-  std::uint32_t token = 0;
-  bool wanted = false;
-};
+using holdfast::adapters::BatchRow;
 
 class Engine {
  public:

@@ -3,18 +3,19 @@
 //
 //   holdfast-toy [--bug NAME]     answers lines until its input ends
 //   holdfast-toy --list           the seeded bugs: name, oracle, blamed operation, text, separated by tabs
-#include <unistd.h>
-
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string_view>
 
+#include "adapters/lines.hpp"
 #include "adapters/toy/engine.hpp"
 
 namespace toy {
 namespace {
+
+using namespace holdfast::adapters;
 
 struct BugInfo {
   char const* name;
@@ -47,114 +48,42 @@ constexpr char const* kHello =
     "weak remove when=window:8 whole=0\nweak remove_every when=window:8 whole=0\n"
     "ok protocol=1\n";
 
-/// One line, its words and its fields.
-class Line {
- public:
-  explicit Line(std::string_view text) : text_{text} {}
-
-  [[nodiscard]] std::string_view word() const { return text_.substr(0, text_.find(' ')); }
-  [[nodiscard]] std::string_view field(std::string_view name) const {
-    for (std::size_t at = text_.find(' '); at != std::string_view::npos; at = text_.find(' ', at)) {
-      std::string_view const rest = text_.substr(++at);
-      if (rest.size() > name.size() && rest.substr(0, name.size()) == name &&
-          rest[name.size()] == '=') {
-        std::string_view const value = rest.substr(name.size() + 1);
-        return value.substr(0, value.find(' '));
-      }
-    }
-    return {};
-  }
-  [[nodiscard]] std::uint32_t number(std::string_view name, std::uint32_t fallback = 0) const {
-    std::string_view const text = field(name);
-    std::uint32_t value = fallback;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-  }
-  /// s3, e3 or h3: 3.
-  [[nodiscard]] std::uint32_t name(std::string_view field_name) const {
-    std::string_view const text = field(field_name);
-    std::uint32_t value = 0;
-    if (text.size() > 1) {
-      std::from_chars(text.data() + 1, text.data() + text.size(), value);
-    }
-    return value;
-  }
-  [[nodiscard]] std::uint32_t sequence(std::string_view field_name = "sequence") const {
-    return name(field_name) % kSequences;
-  }
-
- private:
-  std::string_view text_;
-};
-
-/// "17.4!.9!"
-void add_tokens(std::string_view text, std::uint32_t sequence, std::vector<BatchRow>& batch) {
-  char const* at = text.data();
-  char const* const end = at + text.size();
-  while (at < end) {
-    BatchRow row{.sequence = sequence};
-    at = std::from_chars(at, end, row.token).ptr;
-    row.wanted = at < end && *at == '!';
-    at += row.wanted ? 2 : 1;
-    batch.push_back(row);
-  }
-}
-
-/// "s0:17.4!,s1:9!"
-void add_items(std::string_view text, std::vector<BatchRow>& batch) {
-  while (!text.empty()) {
-    std::string_view const item = text.substr(0, text.find(','));
-    std::size_t const colon = item.find(':');
-    std::uint32_t sequence = 0;
-    std::from_chars(item.data() + 1, item.data() + colon, sequence);
-    add_tokens(item.substr(colon + 1), sequence % kSequences, batch);
-    text.remove_prefix(std::min(text.size(), item.size() + 1));
-  }
+std::uint32_t sequence_of(Line const& line, std::string_view field = "sequence") {
+  return line.name(field) % kSequences;
 }
 
 class Adapter {
  public:
   explicit Adapter(Bug bug) : bug_{bug} {}
 
-  /// Answers one line.
-  void answer(std::string_view text) {
+  /// Adds the answer to one line.
+  void answer(std::string_view text, std::string& out) {
     Line const line{text};
     std::string_view const word = line.word();
     if (word == "hello") {
-      out_ += kHello;
+      out += kHello;
     } else if (word == "reset") {
-      reset(line);
+      reset(line, out);
     } else if (word == "positions") {
-      positions();
+      positions(out);
     } else if (word == "cold") {
       batch_.clear();
       logits_.clear();
       add_tokens(line.field("tokens"), 0, batch_);
       engine_.cold(batch_, line.number("first"), logits_);
-      close(Answer::kOk);
-    } else if (!answer_bytes(word, line)) {
-      std::optional<Answer> const done = operate(word, line);
+      close(Answer::kOk, out);
+    } else if (!answer_bytes(word, line, out)) {
+      std::optional<Answer> const done = operate(word, line, out);
       if (done) {
-        close(*done);
+        close(*done, out);
       } else {
-        out_ += "error no such line: " + std::string{text} + "\n";
+        out += "error no such line: " + std::string{text} + "\n";
       }
     }
-  }
-
-  void flush() {
-    for (std::size_t at = 0; at < out_.size();) {
-      ssize_t const wrote = write(STDOUT_FILENO, out_.data() + at, out_.size() - at);
-      if (wrote <= 0) {
-        break;
-      }
-      at += static_cast<std::size_t>(wrote);
-    }
-    out_.clear();
   }
 
  private:
-  void reset(Line const& line) {
+  void reset(Line const& line, std::string& out) {
     Knobs knobs;
     knobs.unified = line.number("unified", 1);
     knobs.ubatch = line.number("ubatch", 16);
@@ -162,37 +91,37 @@ class Adapter {
     knobs.whole = line.number("whole", 1);
     engine_ = Engine{knobs, bug_};
     entries_.clear();
-    out_ += "ok\n";
+    out += "ok\n";
   }
 
-  void positions() {
-    out_ += "ok";
+  void positions(std::string& out) {
+    out += "ok";
     for (std::uint32_t s = 0; s < kSequences; ++s) {
       std::vector<Row> const& rows = engine_.sequence(s).rows;
       if (!rows.empty()) {
-        out_ += " s" + std::to_string(s) + "=" + std::to_string(rows.front().position) + ".." +
-                std::to_string(rows.back().position);
+        out += " s" + std::to_string(s) + "=" + std::to_string(rows.front().position) + ".." +
+               std::to_string(rows.back().position);
       }
     }
-    out_ += "\n";
+    out += "\n";
   }
 
   /// Operations on saved bytes; false when it is none.
-  bool answer_bytes(std::string_view word, Line const& line) {
+  bool answer_bytes(std::string_view word, Line const& line, std::string& out) {
     std::uint32_t const name = line.name("entry");
     if (word == "save" || word == "save_all" || word == "save_part") {
       Bytes bytes;
       std::uint32_t promised = 0;
       if (word == "save") {
-        promised = engine_.save(line.sequence(), bytes);
+        promised = engine_.save(sequence_of(line), bytes);
       } else if (word == "save_all") {
         promised = engine_.save_all(bytes);
       } else {
-        engine_.save_part(line.sequence(), bytes);
+        engine_.save_part(sequence_of(line), bytes);
         promised = static_cast<std::uint32_t>(bytes.size());
       }
-      out_ += "ok bytes=" + std::to_string(bytes.size()) + " promised=" + std::to_string(promised) +
-              "\n";
+      out += "ok bytes=" + std::to_string(bytes.size()) + " promised=" + std::to_string(promised) +
+             "\n";
       entries_[name] = bytes;
       return true;
     }
@@ -201,40 +130,35 @@ class Adapter {
     }
     auto const found = entries_.find(name);
     if (found == entries_.end()) {
-      close(Answer::kRefused);
+      close(Answer::kRefused, out);
     } else if (word == "damage") {
       damage(line, found->second);
-      out_ += "ok\n";
+      out += "ok\n";
     } else {
-      Answer const done = word == "load"       ? engine_.load(found->second, line.sequence())
-                          : word == "load_all" ? engine_.load_all(found->second)
-                                               : engine_.load_part(found->second, line.sequence());
+      Answer const done = word == "load" ? engine_.load(found->second, sequence_of(line))
+                          : word == "load_all"
+                              ? engine_.load_all(found->second)
+                              : engine_.load_part(found->second, sequence_of(line));
       if (done == Answer::kOk) {
-        out_ += "ok bytes=" + std::to_string(found->second.size()) + "\n";
+        out += "ok bytes=" + std::to_string(found->second.size()) + "\n";
       } else {
-        close(done);
+        close(done, out);
       }
     }
     return true;
   }
 
-  static void damage(Line const& line, Bytes& bytes) {
-    if (!line.field("cut").empty()) {
-      bytes.resize(bytes.size() - line.number("cut") % (bytes.size() + 1));
-    } else if (!bytes.empty()) {
-      std::size_t const bit = line.number("flip") % (8 * bytes.size());
-      bytes[bit / 8] = static_cast<std::uint8_t>(bytes[bit / 8] ^ (1U << (bit % 8)));
-    }
-  }
-
-  std::optional<Answer> operate(std::string_view word, Line const& line) {
+  std::optional<Answer> operate(std::string_view word, Line const& line, std::string& out) {
     batch_.clear();
     logits_.clear();
-    std::uint32_t const sequence = line.sequence();
+    std::uint32_t const sequence = sequence_of(line);
     std::uint32_t const first = line.number("first", 0);
     std::uint32_t const end = line.number("end", kNoBound);
     if (word == "decode") {
       add_items(line.field("items"), batch_);
+      for (BatchRow& row : batch_) {
+        row.sequence %= kSequences;
+      }
       return engine_.decode(batch_, logits_);
     }
     if (word == "draft") {
@@ -248,7 +172,7 @@ class Adapter {
       return engine_.remove_every(first, end);
     }
     if (word == "copy") {
-      return engine_.copy(sequence, line.sequence("to"));
+      return engine_.copy(sequence, sequence_of(line, "to"));
     }
     if (word == "keep") {
       return engine_.keep(sequence);
@@ -261,7 +185,7 @@ class Adapter {
     }
     if (word == "clear") {
       if (bug_ == Bug::babbles) {
-        out_ += "all sequences were cleared\n";
+        out += "all sequences were cleared\n";
       }
       return engine_.clear();
     }
@@ -286,28 +210,16 @@ class Adapter {
     return std::nullopt;
   }
 
-  void close(Answer answer) {
+  void close(Answer answer, std::string& out) {
     if (answer == Answer::kRefused) {
-      out_ += "refused reason=no\n";
+      out += "refused reason=no\n";
       return;
     }
-    constexpr char kDigits[] = "0123456789abcdef";
     for (Logits const& logits : logits_) {
-      out_ += "bits";
-      for (float const value : logits) {
-        std::uint32_t bits = 0;
-        std::memcpy(&bits, &value, sizeof(bits));
-        char text[9] = {' '};
-        for (int digit = 8; digit > 0; --digit) {
-          text[digit] = kDigits[bits & 15U];
-          bits >>= 4U;
-        }
-        out_.append(text, sizeof(text));
-      }
-      out_ += '\n';
+      add_bits(logits, out);
     }
     logits_.clear();
-    out_ += answer == Answer::kWeak ? "weak\n" : "ok\n";
+    out += answer == Answer::kWeak ? "weak\n" : "ok\n";
   }
 
   Bug bug_;
@@ -315,29 +227,7 @@ class Adapter {
   std::map<std::uint32_t, Bytes> entries_;
   std::vector<BatchRow> batch_;
   std::vector<Logits> logits_;
-  std::string out_;
 };
-
-int serve(Bug bug) {
-  Adapter adapter{bug};
-  std::string input;
-  std::vector<char> buffer(1U << 16U);
-  for (;;) {
-    ssize_t const got = read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (got <= 0) {
-      return 0;
-    }
-    input.append(buffer.data(), static_cast<std::size_t>(got));
-    std::size_t begin = 0;
-    for (std::size_t end = input.find('\n'); end != std::string::npos;
-         end = input.find('\n', begin)) {
-      adapter.answer(std::string_view{input}.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    input.erase(0, begin);
-    adapter.flush();
-  }
-}
 
 }  // namespace
 }  // namespace toy
@@ -360,5 +250,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s [--bug NAME | --list]\n", argv[0]);
     return 2;
   }
-  return serve(static_cast<Bug>(chosen));
+  Adapter adapter{static_cast<Bug>(chosen)};
+  serve([&](std::string_view line, std::string& out) { adapter.answer(line, out); });
+  return 0;
 }

@@ -24,7 +24,7 @@ import transformers
 from caches import CACHES, OFFLOADED, is_attention_alone, length_of
 from calls import Model
 from families import ENCODER_DECODERS, FAMILIES, VOCABULARY
-from holdfast_target import Refused, Target, serve
+from holdfast_target import Refused, Target, rows_at_end, serve
 
 CONTEXT = 96
 ALL = [*FAMILIES, *ENCODER_DECODERS]
@@ -177,18 +177,13 @@ class Adapter(Target):
         return wanted(rows, logits)
 
     def remove(self, sequence, first, end):
-        number, first = sequence, first or 0
-        sequence = self.live.get(number)
-        rows = sequence.rows if sequence else 0
-        end = rows if end is None else min(end, rows)
-        if first >= end:
-            return
-        if first == 0 and end == rows:
-            self.empty(number)
-        elif end != rows:
-            raise Refused("only_tails")
-        else:
-            self.remove_tail(sequence, rows - first)
+        live = self.live.get(sequence)
+        rows = live.rows if live else 0
+        count = rows_at_end(first, end, rows)
+        if 0 < count == rows:
+            self.empty(sequence)
+        elif count > 0:
+            self.remove_tail(live, count)
 
     def remove_tail(self, sequence, count):
         if self.chosen["croppable"] == "asked" and not sequence.cache.is_croppable:

@@ -23,7 +23,7 @@ inline constexpr ErrorCode kNeverAnswered = ErrorCode::kUnsupported;
 /// One cache and the handles of one program.
 class HoldfastSystem final : public System, public Visible {
  public:
-  /// Throws InputError when the layout is refused. The layout must outlive the system.
+  /// Throws InputError when the layout is refused.
   HoldfastSystem(Layout const& layout, std::span<Device* const> devices, ToyEngine& engine);
 
   Observation create(SequenceName name) override;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers what pure functions gave. Programs make the same rows and states again and again: engine,
+// Remembers what pure functions gave. Programs make the same keys and states again and again: engine,
 // model and checks all ask for them, and most histories begin alike.
 //
-// A key is all that the function's answer depends on, and is compared byte by byte: what is found is
-// what would be computed.
+// A key is all that the function's answer depends on. It is compared byte by byte, so that an answer
+// that is found is the one that the function would give.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,6 @@ class Memo {
   [[nodiscard]] float const* find(MemoKey const& key) const noexcept {
     Place const& place = places_[key.hash >> shift_];
     bool const is_it = place.head_bytes == key.head_bytes && place.body_bytes == key.body_bytes &&
-                       !place.words.empty() &&
                        std::memcmp(place.head(), key.head, key.head_bytes) == 0 &&
                        std::memcmp(place.body(), key.body, key.body_bytes) == 0;
     return is_it ? place.answer() : nullptr;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kLogKeys = 10;
 constexpr std::uint32_t kLogStates = 9;
-// What is longer is a geometry of full size, where memory would be the cost.
+// A longer state is one of a full-size geometry, and would cost memory.
 constexpr std::uint32_t kLongestState = 2048;
 constexpr std::uint32_t kMostTokens = 64;
 

@@ -66,9 +66,10 @@ class ToyEngine {
   /// Scratch memory comes from `memory`; the work goes to a device for each rank of each stage, that
   /// of a rank at stage * ranks + rank.
   ToyEngine(ModelShape const& shape, Device& memory, std::span<Device* const> devices);
-  [[nodiscard]] ModelShape const& shape() const noexcept { return shape_; }
   ToyEngine(ToyEngine const&) = delete;
   ToyEngine& operator=(ToyEngine const&) = delete;
+
+  [[nodiscard]] ModelShape const& shape() const noexcept { return shape_; }
 
   /// Writes open rows [first, first + count) of `tokens` into every plane; states are computed anew
   /// for all of `tokens`, columns from `first` on, and draft rows from the watermark to those of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reference model says beside code and number, as the headers of the calls promise it; and
-// which truncations planes refuse.
+// The reference model says here what an answer has beside code and number, as the headers of the calls
+// promise it. It also says which plane refuses a truncation.
 #include <algorithm>
 
 #include "models/reference/model.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our library behind the engine protocol, judged by its logits alone. Without a bug it must hold; each seeded bug of the library that
-// shows in rows, keys, states or lengths must be convicted. Bugs of order, of failing devices, of ids and checksums, and of storage
-// that nobody reads leave logits as they are: the invariants of `holdfast run` report those.
+// Our library behind the engine protocol, judged by its answers alone. Without a bug it must hold. Each seeded bug in the list below
+// shows in rows, keys, states or lengths, and must be convicted. Other bugs leave the answers as they are: those of order, of failing
+// devices, of ids and checksums, and of storage that nobody reads. The invariants of `holdfast run` report those.
 #include <gtest/gtest.h>
 
 #include <string>

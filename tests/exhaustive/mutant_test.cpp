@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::uint32_t kDepth = 4;
 
-/// Mutants that no program of kDepth operations shows. They need storage that is nearly used up, which is
-/// further away from every start state, or a refused step with padding, or an entry of several ranks and
-/// of a length that asks for bytes, or are seen in watched programs alone; random runs kill them.
+/// Mutants that no program of kDepth operations shows; random runs kill them. Some need storage that is
+/// nearly used up, which is further away from every start state. Others need a refused step with padding,
+/// or an entry of several ranks whose length asks for bytes. One is seen in watched programs alone.
 std::set<std::string> const& survivors() {
   static std::set<std::string> const names{"need_one_page_more",
                                            "half_step",

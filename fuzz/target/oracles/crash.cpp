@@ -5,7 +5,7 @@ namespace holdfast::fuzz {
 namespace {
 
 std::optional<std::string> check_crash(OracleLook const& look) {
-  return look.trouble.ending == Ending::kCrash ? std::optional{look.trouble.text} : std::nullopt;
+  return told_of(look, Ending::kCrash);
 }
 
 }  // namespace

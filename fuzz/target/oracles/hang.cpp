@@ -5,7 +5,7 @@ namespace holdfast::fuzz {
 namespace {
 
 std::optional<std::string> check_hang(OracleLook const& look) {
-  return look.trouble.ending == Ending::kHang ? std::optional{look.trouble.text} : std::nullopt;
+  return told_of(look, Ending::kHang);
 }
 
 }  // namespace

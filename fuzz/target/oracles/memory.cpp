@@ -5,7 +5,7 @@ namespace holdfast::fuzz {
 namespace {
 
 std::optional<std::string> check_memory(OracleLook const& look) {
-  return look.trouble.ending == Ending::kMemory ? std::optional{look.trouble.text} : std::nullopt;
+  return told_of(look, Ending::kMemory);
 }
 
 }  // namespace

@@ -24,6 +24,11 @@ struct Oracle {
   std::optional<std::string> (*check)(OracleLook const& look);
 };
 
+/// What the runner says of a process that ended so; nothing when it did not.
+[[nodiscard]] inline std::optional<std::string> told_of(OracleLook const& look, Ending ending) {
+  return look.trouble.ending == ending ? std::optional{look.trouble.text} : std::nullopt;
+}
+
 extern Oracle const kProtocolOracle;
 extern Oracle const kRefusalOracle;
 extern Oracle const kPositionOracle;

@@ -5,8 +5,8 @@ namespace holdfast::fuzz {
 namespace {
 
 std::optional<std::string> check_protocol_form(OracleLook const& look) {
-  if (look.trouble.ending == Ending::kProtocol) {
-    return look.trouble.text;
+  if (auto told = told_of(look, Ending::kProtocol)) {
+    return told;
   }
   model::EngineAnswer const& answer = look.step.answer;
   bool const is_done = answer.reply == model::Reply::kOk || answer.reply == model::Reply::kWeak;
