@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -101,17 +102,26 @@ void damage(Line const& line, std::vector<Byte>& bytes) {
 
 /// Adds a line of logits in their exact form.
 inline void add_bits(std::span<float const> logits, std::string& out) {
-  constexpr char kDigits[] = "0123456789abcdef";
+  static constexpr auto kPairs = [] {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::array<std::array<char, 2>, 256> pairs{};
+    for (unsigned byte = 0; byte < pairs.size(); ++byte) {
+      pairs[byte] = {kDigits[byte >> 4U], kDigits[byte & 15U]};
+    }
+    return pairs;
+  }();
   out += "bits";
+  std::size_t const begin = out.size();
+  out.resize(begin + 9 * logits.size());
+  char* at = out.data() + begin;
   for (float const value : logits) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, &value, sizeof(bits));
-    char text[9] = {' '};
-    for (int digit = 8; digit > 0; --digit) {
-      text[digit] = kDigits[bits & 15U];
-      bits >>= 4U;
+    *at = ' ';
+    for (unsigned byte = 0; byte < 4; ++byte) {
+      std::memcpy(at + 1 + 2 * byte, kPairs[bits >> (24 - 8 * byte) & 255U].data(), 2);
     }
-    out.append(text, sizeof(text));
+    at += 9;
   }
   out += '\n';
 }

@@ -9,6 +9,7 @@
 #include "fuzz/target/engine_campaign.hpp"
 #include "fuzz/target/oracles/oracle.hpp"
 #include "fuzz/target/protocol_check.hpp"
+#include "fuzz/target/round_trip.hpp"
 #include "models/input_error.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"
@@ -353,6 +354,25 @@ int list_target(TargetOptions const& options) {
   return kExitHeld;
 }
 
+std::string told_round_trip(fuzz::Target const& target, Json& json) {
+  constexpr std::uint32_t kTimes = 2000;
+  constexpr double kMicro = 1e6;
+  fuzz::RoundTrip const trip = fuzz::time_round_trip(target, kTimes, 1);
+  json["round_trip"] = {{"decode_microseconds", trip.decode_seconds * kMicro},
+                        {"echo_microseconds", trip.echo_seconds * kMicro},
+                        {"logits", trip.logits},
+                        {"bytes", trip.bytes},
+                        {"ratio", trip.ratio()}};
+  return fmt::format(
+      "a decode with {} logits takes {:.1f} us at least, {:.2f} times an echo of its {} bytes "
+      "({:.1f} us)\n",
+      trip.logits,
+      trip.decode_seconds * kMicro,
+      trip.ratio(),
+      trip.bytes,
+      trip.echo_seconds * kMicro);
+}
+
 int check_target(TargetOptions const& options) {
   fuzz::Target const target = load_target(options);
   catch_interrupts();
@@ -380,6 +400,9 @@ int check_target(TargetOptions const& options) {
                       report.programs,
                       report.faults.empty() ? "the adapter speaks protocol 1"
                                             : counted(report.faults.size(), "fault"));
+  if (report.faults.empty()) {
+    text += told_round_trip(target, json);
+  }
   print(options.json ? text_of(json) : text);
   return exit_code(!report.faults.empty());
 }

@@ -129,7 +129,7 @@ Sight::Sight(ModelShape const& shape, Inspection inspection)
   for (std::uint32_t c = 0; c < inspection.plane_count(); ++c) {
     PlaneInfo const info = inspection.plane(c);
     for (std::uint32_t i = 0; i < info.layers.size() && info.page_rows != 0; ++i) {
-      places_[shape.find(info.kind, info.layers[i])] = {c, i};
+      places_[shape.find(info.kind, info.layers[i])] = {info, c, i};
     }
   }
 }
@@ -139,10 +139,10 @@ Digest Sight::rows(std::uint32_t plane,
                    std::uint32_t rank,
                    std::uint32_t first,
                    std::uint32_t end) const {
-  Place const place = places_[plane];
-  PlaneInfo const info = inspection_.plane(place.plane_class);
-  std::vector<std::uint32_t> table(info.entries);
-  if (!inspection_.read_table(sequence, place.plane_class, 0, table, rank)) {
+  Place const& place = places_[plane];
+  PlaneInfo const& info = place.info;
+  table_.resize(info.entries);
+  if (!inspection_.read_table(sequence, place.plane_class, 0, table_, rank)) {
     return 0;
   }
   std::byte const* const base =
@@ -152,13 +152,13 @@ Digest Sight::rows(std::uint32_t plane,
   for (std::uint32_t row = first; row < end; ++row) {
     std::uint32_t const physical = info.ring_rows == 0 ? row : row % info.ring_rows;
     std::uint32_t const entry = physical / info.page_rows;
-    if (entry >= table.size() || table[entry] >= info.pages) {
+    if (entry >= table_.size() || table_[entry] >= info.pages) {
       continue;  // it lies nowhere
     }
     std::uint32_t at = 0;
     for (Strip const& strip : info.strips) {
       decode_elements(strip.format,
-                      base + table[entry] * info.page_bytes + strip.offset +
+                      base + table_[entry] * info.page_bytes + strip.offset +
                           std::uint64_t{physical % info.page_rows} * strip.row_bytes,
                       strip.elements,
                       elements + at);

@@ -76,6 +76,7 @@ class Sight {
 
  private:
   struct Place {
+    PlaneInfo info;
     std::uint32_t plane_class;
     std::uint32_t layer_index;
   };
@@ -98,6 +99,7 @@ class Sight {
   Meaning meaning_;
   Inspection inspection_;
   std::vector<Place> places_;  // by plane of the shape
+  mutable std::vector<std::uint32_t> table_;
 };
 
 }  // namespace holdfast::adapters

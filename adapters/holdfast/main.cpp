@@ -21,7 +21,8 @@ namespace holdfast::adapters {
 namespace {
 
 constexpr char const* kHello =
-    "engine name=holdfast version=0.1.0\n"
+    "engine name=holdfast version=" HOLDFAST_VERSION
+    "\n"
     "limits vocabulary=64 sequences=4 context=256 batch=32\n"
     "operation decode\noperation draft\noperation remove\noperation copy\noperation keep\n"
     "operation clear\noperation save\noperation load\noperation damage\noperation snapshot\n"
