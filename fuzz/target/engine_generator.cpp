@@ -194,6 +194,18 @@ std::uint32_t EngineGenerator::room(Draft const& draft) const {
   return total < hello_.context ? hello_.context - total : 0;
 }
 
+/// Some prompts begin as one before them did, so that an engine that keeps prefixes finds one.
+std::uint32_t EngineGenerator::first_token(std::uint32_t sequence, Draft& draft) const {
+  if (draft.model.history(sequence).size() != 0) {
+    return draft.token;
+  }
+  if (!draft.prompts.empty() && draft.source.one_in(3)) {
+    return one_of(draft.prompts, draft.source);
+  }
+  draft.prompts.push_back(draft.token);
+  return draft.token;
+}
+
 void EngineGenerator::draw_decode(Draft& draft, EngineOp& op) const {
   Source& source = draft.source;
   std::uint32_t const items = source.one_in(3) ? source.between(2, 4) : 1;
@@ -202,8 +214,9 @@ void EngineGenerator::draw_decode(Draft& draft, EngineOp& op) const {
   for (std::uint32_t i = 0; i < items && left != 0; ++i) {
     std::uint32_t const s = any_sequence(draft);
     std::uint32_t const rows = std::min(left, rows_for(draft.model.history(s).size(), draft));
-    op.items.push_back({s, rows, draft.token, draw_ask(source)});
-    draft.token += rows;
+    std::uint32_t const token = first_token(s, draft);
+    op.items.push_back({s, rows, token, draw_ask(source)});
+    draft.token = std::max(draft.token, token + rows);
     left -= rows;
   }
 }

@@ -30,9 +30,10 @@ class EngineGenerator {
     model::HistoryModel& model;
     std::vector<model::EngineOp> ops;
     Weights weights{};
-    std::uint32_t sequences = 1;  // that it uses
-    std::uint32_t token = 1;
-    std::uint32_t last = 0;  // sequence that was written last
+    std::uint32_t sequences = 1;         // that it uses
+    std::uint32_t token = 1;             // no row has had it yet
+    std::vector<std::uint32_t> prompts;  // first tokens of histories
+    std::uint32_t last = 0;              // sequence that was written last
     bool likes_edges = false;
     std::uint32_t left_out = 0;
   };
@@ -44,6 +45,7 @@ class EngineGenerator {
   bool draw(model::EngineKind kind, Draft& draft, model::EngineOp& op) const;
   [[nodiscard]] std::uint32_t rows_for(std::uint32_t size, Draft& draft) const;
   [[nodiscard]] std::uint32_t room(Draft const& draft) const;
+  [[nodiscard]] std::uint32_t first_token(std::uint32_t sequence, Draft& draft) const;
   void draw_decode(Draft& draft, model::EngineOp& op) const;
   bool draw_draft(Draft& draft, model::EngineOp& op) const;
   void draw_range(Draft& draft, model::EngineOp& op) const;

@@ -1,91 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our library behind the engine protocol, judged by its answers alone. Without a bug it must hold. Each seeded bug in the list below
-// shows in rows, keys, states or lengths, and must be convicted. Other bugs leave the answers as they are: those of order, of failing
+// Our library behind the engine protocol, judged by its answers alone. Without a bug it must hold. Each seeded bug of the library that
+// shows in rows, keys, states or lengths must be convicted. Other bugs leave the answers as they are: those of order, of failing
 // devices, of ids and checksums, and of storage that nobody reads. The invariants of `holdfast run` report those.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 #include <string>
+#include <string_view>
 
+#include "fuzz/mutants.hpp"
 #include "fuzz/target/engine_campaign.hpp"
 #include "fuzz/target/round_trip.hpp"
 
 namespace holdfast::test {
 namespace {
 
-constexpr char const* kShown[] = {
-    "fresh_page_not_published",
-    "mirror_length_stale",
-    "two_plane_snapshot",
-    "rollback_leaves_latent_length",
-    "ready_not_clamped",
-    "ready_rounded_up",
-    "key_over_rejected_rows_kept",
-    "key_skips_first_row",
-    "tail_rows_not_held",
-    "ring_address_short_lap",
-    "ring_lo_one_lap_low",
-    "ring_lap_ignored",
-    "ring_one_lap_assumed",
-    "conv_not_rolled_back",
-    "held_left_at_base",
-    "held_not_rolled_back",
-    "column_off_by_one",
-    "whole_round_ignored",
-    "second_rollback",
-    "draft_skipped_trusted",
-    "draft_rejected_kept",
-    "draft_not_clamped",
-    "draft_not_rolled_back",
-    "alias_instead_of_copy",
-    "copy_one_row_short",
-    "stale_table_after_copy",
-    "stale_table_after_rollback",
-    "shared_chunk_written",
-    "sealed_not_raised",
-    "rollback_lowers_sealed",
-    "held_slot_reused",
-    "leak_on_drop",
-    "drop_keeps_pages",
-    "pages_kept_after_truncate",
-    "truncate_skips_kv",
-    "truncate_keeps_state",
-    "half_truncate",
-    "narrowing_truncates",
-    "formats_share_class",
-    "twice_in_step",
-    "open_rows_not_published",
-    "birth_not_zeroed",
-    "rank_view_of_first",
-    "rank_tables_stale",
-    "rank_not_told",
-    "rank_length_stale",
-    "padding_shifts_keeps",
-    "scratch_slot_published",
-    "boundary_page_kept",
-    "half_step",
-    "step_rows_misplaced",
-    "columns_stay_open",
-    "shared_state_in_place",
-    "flat_copy_short",
-    "in_place_keeps_base",
-    "base_not_restored",
-    "drop_said_exact",
-    "read_slot_of_base",
-    "rescan_one_short",
-    "rescan_from_fresh",
-    "stash_of_other",
-    "capture_forgets_indexer",
-    "restore_lengthened",
-    "restore_inside_any_pool",
-    "restore_shares_last_chunk",
-    "tokens_not_compared",
-    "entry_leaks_storage",
-    "conv_not_serialized",
-    "held_not_serialized",
-    "keys_not_serialized",
-    "step_drops_first",
+/// Invariants about what calls say, about ids, bytes and declarations: a bug that these alone report changes no answer here.
+constexpr std::string_view kNotOfContents[] = {"ANSWER", "BYTES", "DECLARED", "LIVE", "ONCE"};
+
+struct Unseen {
+  std::string_view mutant;
+  char const* why;
 };
+
+constexpr Unseen kUnseen[] = {
+    {"ring_lo_page_high", "an engine may refuse a removal where a ring wraps"},
+    {"view_not_counted", "rows of a dropped step are written again, with the same contents"},
+    {"snapshot_leaks_chunk", "no program is long enough to miss the storage"},
+    {"keys_count_tokens", "pages too many, which nobody reads"},
+    {"copy_rows_above", "rows above the length, which nobody reads"},
+    {"pad_published", "a record of padding, which nobody reads"},
+    {"restore_from_youngest", "entries that hit alike have the same rows"},
+    {"scope_ignored", "the adapter has one scope"},
+    {"entry_generation_ignored", "the adapter forgets an id with its entry"},
+    {"released_item_finished", "the adapter releases no sequence of an open step"},
+};
+
+bool shows(fuzz::MutantInfo const& mutant) {
+  if (mutant.needs_streams || mutant.needs_faults ||
+      std::any_of(std::begin(kUnseen), std::end(kUnseen), [&](Unseen const& unseen) {
+        return unseen.mutant == mutant.name;
+      })) {
+    return false;
+  }
+  std::istringstream killers{mutant.killers};
+  return std::any_of(std::istream_iterator<std::string>{killers},
+                     std::istream_iterator<std::string>{},
+                     [](std::string const& killer) {
+                       return std::find(std::begin(kNotOfContents),
+                                        std::end(kNotOfContents),
+                                        killer) == std::end(kNotOfContents);
+                     });
+}
 
 fuzz::EngineResult run(std::string const& mutant, std::uint64_t programs) {
   fuzz::Target target = fuzz::target_of_command({HOLDFAST_ADAPTER});
@@ -118,9 +86,15 @@ TEST(Ours, ARoundTripCostsLittleMoreThanAnEcho) {
 }
 
 TEST(Ours, BugsThatShowInRowsKeysStatesOrLengthsAreConvicted) {
-  for (char const* const mutant : kShown) {
-    EXPECT_TRUE(run(mutant, 20000).first_index.has_value()) << mutant;
+  std::size_t shown = 0;
+  for (fuzz::MutantInfo const& mutant : fuzz::all_mutants()) {
+    if (shows(mutant)) {
+      ++shown;
+      EXPECT_TRUE(run(mutant.name, 20000).first_index.has_value()) << mutant.name;
+    }
   }
+  RecordProperty("mutants", static_cast<int>(shown));
+  EXPECT_GE(shown, 60U);
 }
 
 }  // namespace
