@@ -209,7 +209,8 @@ weak load_all when=damaged
 
 // Of llama_memory_seq_rm: "Returns false if a partial sequence cannot be removed. Removing a whole sequence
 // never fails". Only a state cannot be shortened. Rows that the next one does not see may leave a window:
-// with as many rows as the window has, the first one.
+// with as many rows as the window has, the first one. Also where the cache is large enough for all rows, others may
+// take their cells, and saved bytes have none of them; llama_memory_seq_pos_min tells.
 void print_promises_of(Architecture const& architecture) {
   for (char const* operation : {"remove", "remove_every"}) {
     if (architecture.has_state()) {
@@ -218,8 +219,7 @@ void print_promises_of(Architecture const& architecture) {
     }
     if (architecture.has(kWindowed)) {
       std::cout << "weak " << operation << " when=window:" << kWindow - 1
-                << " architecture=" << architecture.name
-                << (architecture.has(kCompressed) ? "" : " whole_window=0") << '\n';
+                << " architecture=" << architecture.name << '\n';
     }
   }
   if (architecture.has(kFixed)) {

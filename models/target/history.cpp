@@ -37,7 +37,7 @@ void EngineHistory::append(std::uint32_t token) {
   rows.push_back({next(), token});
   ++added;
   ++last;
-  most = std::max(most, size());
+  widest = std::max(widest, span());
 }
 
 HistoryModel::HistoryModel(Hello const& hello, Knobs const& knobs)
@@ -168,15 +168,15 @@ bool HistoryModel::holds_for_cut(Clause const& clause, EngineOp const& op) const
     }
     EngineHistory const& history = sequences_[s];
     std::uint32_t const added = history.added + (op.kind == EngineKind::kDraft ? op.rows : 0);
-    std::uint32_t const most =
-        std::max(history.most, history.size() + (op.kind == EngineKind::kDraft ? op.rows : 0));
+    std::uint32_t const widest =
+        std::max(history.widest, history.span() + (op.kind == EngineKind::kDraft ? op.rows : 0));
     bool const is_met =
         clause.condition == Condition::kPartial ||
         (clause.condition == Condition::kMiddle && !cut.ends) ||
         (clause.condition == Condition::kDeeper && cut.ends &&
          cut.rows > std::min(number, added)) ||
         (clause.condition == Condition::kLast && cut.ends && cut.rows >= history.last) ||
-        (clause.condition == Condition::kWindow && cut.ends && most > number);
+        (clause.condition == Condition::kWindow && cut.ends && widest > number);
     if (is_met) {
       return true;
     }
@@ -398,13 +398,13 @@ void HistoryModel::draft(EngineOp const& op, bool done) {
   EngineHistory const before = sequences_[op.sequence];
   decode({.items = {{op.sequence, op.rows, op.token, Ask::kAll}}}, true);
   EngineHistory& history = sequences_[op.sequence];
-  std::uint32_t const most = history.most;
+  std::uint32_t const widest = history.widest;
   history = before;
   for (std::uint32_t row = 0; row < op.keep; ++row) {
     history.append((op.token + row) % hello_->vocabulary);
   }
   if (!history.rows.empty()) {
-    history.most = most;
+    history.widest = widest;
   }
 }
 
@@ -450,6 +450,7 @@ void HistoryModel::shift(EngineOp const& op) {
       history.rows.begin(), history.rows.end(), [](HistoryRow const& a, HistoryRow const& b) {
         return a.position < b.position;
       });
+  history.widest = std::max(history.widest, history.span());
 }
 
 void HistoryModel::save(EngineOp const& op) {

@@ -30,13 +30,17 @@ struct EngineHistory {
   std::uint32_t last = 0;  // rows at its end that came with its last decode, and nothing since
   std::uint32_t added =
       0;  // rows at its end that were added one after the other since anything else
-  std::uint32_t most = 0;  // rows that it had at once since it was empty
+  std::uint32_t widest = 0;  // span that it had since it was empty
 
   [[nodiscard]] std::uint32_t size() const noexcept {
     return static_cast<std::uint32_t>(rows.size());
   }
   [[nodiscard]] std::uint32_t next() const noexcept {
     return rows.empty() ? 0 : rows.back().position + 1;
+  }
+  /// Positions from its first row to its last.
+  [[nodiscard]] std::uint32_t span() const noexcept {
+    return rows.empty() ? 0 : next() - rows.front().position;
   }
   void append(std::uint32_t token);
 };

@@ -114,6 +114,13 @@ TEST_F(Histories, AWindowMayBeWeakOnceItWasFull) {
   EXPECT_TRUE(model_.may_be_weak(op("remove sequence=s0 first=4")));
 }
 
+TEST_F(Histories, AWindowCountsPositions) {
+  done("decode items=s0:2:1:none");
+  EXPECT_FALSE(model_.may_be_weak(op("remove sequence=s0 first=1")));
+  done("shift sequence=s0 first=1 by=3");
+  EXPECT_TRUE(model_.may_be_weak(op("remove sequence=s0 first=4")));
+}
+
 TEST_F(Histories, RowsTakenFromTheMiddleLeaveNothingToCompare) {
   done("decode items=s0:4:1:none");
   done("remove sequence=s0 first=1 end=2");
