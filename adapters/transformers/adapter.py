@@ -63,8 +63,10 @@ class Sequence:
 
     def copied(self):
         other = copy.copy(self)
-        # A stream is not copied, which only caches that are offloaded have.
+        # A stream is not copied, which only caches that are offloaded have; and their rows may be on the way still.
         stream = getattr(self.cache, "prefetch_stream", None)
+        if stream is not None:
+            torch.cuda.synchronize()
         other.cache, other.graph = copy.deepcopy(self.cache, {id(stream): stream} if stream else {}), None
         return other
 
