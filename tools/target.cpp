@@ -7,9 +7,9 @@
 
 #include "fuzz/files.hpp"
 #include "fuzz/target/engine_campaign.hpp"
+#include "fuzz/target/engine_round_trip.hpp"
 #include "fuzz/target/oracles/oracle.hpp"
 #include "fuzz/target/protocol_check.hpp"
-#include "fuzz/target/round_trip.hpp"
 #include "models/input_error.hpp"
 #include "tools/commands.hpp"
 #include "tools/process.hpp"

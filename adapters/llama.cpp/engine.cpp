@@ -140,7 +140,7 @@ Engine::Loaded const* Engine::load_model(Architecture const& architecture, std::
 Answer Engine::reset(Knobs const& knobs) {
   std::string why;
   entries_.clear();
-  firsts_.clear();
+  given_.clear();
   context_.reset();
   loaded_ = load_model(*knobs.architecture, why);
   if (loaded_ != nullptr) {
@@ -190,7 +190,9 @@ Answer Engine::decode(std::vector<Row> const& rows) {
   std::map<int, llama_pos> next;
   for (int sequence = 0; sequence < kSequences; ++sequence) {
     next[sequence] = next_position(sequence);
-    firsts_[sequence] = next[sequence] == 0 ? 0 : firsts_[sequence];
+    if (next[sequence] == 0) {
+      given_[sequence].clear();
+    }
   }
   Batch batch;
   for (Row const& row : rows) {
@@ -199,6 +201,9 @@ Answer Engine::decode(std::vector<Row> const& rows) {
   int const status = batch.decode(context_.get());
   if (status != 0) {
     return Answer::refused(decode_reason(status));
+  }
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    given_[row->sequence].insert(--next[row->sequence]);
   }
   Answer answer;
   answer.logits = batch.logits(context_.get());
@@ -213,18 +218,19 @@ bool Engine::lacks_window(int sequence) {
     return false;
   }
   const llama_pos least = llama_memory_seq_pos_min(memory(), sequence);
-  return least == -1 || least > std::max(firsts_[sequence], next_position(sequence) - window + 1);
+  const llama_pos first = *given_[sequence].begin();
+  return least == -1 || least > std::max(first, next_position(sequence) - window + 1);
 }
 
 // What a removal did to a sequence the next position of which was `before`: whether it took its last rows
 // and left others, of which those that the next row would see are gone.
 bool Engine::is_weakened(int sequence, Range range, llama_pos before) {
   bool const took_tail = next_position(sequence) < before;
-  bool const left_rows = std::max(range.first, 0) > firsts_[sequence];
-  if (range.first <= firsts_[sequence] && range.end > firsts_[sequence]) {
-    firsts_[sequence] = range.end;
+  std::set<llama_pos>& given = given_[sequence];
+  for (auto row = given.begin(); row != given.end();) {
+    row = range.has(*row) ? given.erase(row) : std::next(row);
   }
-  return took_tail && left_rows && lacks_window(sequence);
+  return took_tail && !given.empty() && lacks_window(sequence);
 }
 
 Answer Engine::remove(int sequence, Range range) {
@@ -259,7 +265,7 @@ Answer Engine::copy(int from, int to) {
     return Answer::refused("cannot_remove");
   }
   llama_memory_seq_cp(memory(), from, to, -1, -1);
-  firsts_[to] = firsts_[from];
+  given_[to] = given_[from];
   return Answer::ok();
 }
 
@@ -273,9 +279,11 @@ Answer Engine::shift(int sequence, Range range, llama_pos by) {
     return Answer::refused("cannot_shift");
   }
   llama_memory_seq_add(memory(), sequence, range.first, range.end, by);
-  if (range.first <= firsts_[sequence]) {
-    firsts_[sequence] += by;
+  std::set<llama_pos> moved;
+  for (llama_pos const row : given_[sequence]) {
+    moved.insert(range.has(row) ? row + by : row);
   }
+  given_[sequence] = std::move(moved);
   return Answer::ok();
 }
 
@@ -299,9 +307,9 @@ Answer Engine::save(std::optional<int> sequence, int entry, bool part) {
     return Answer::refused("cannot_save");
   }
   made.bytes.resize(std::min(promised, written));
-  made.firsts = firsts_;
+  made.given = given_;
   if (sequence) {
-    made.firsts[0] = firsts_[*sequence];
+    made.given[0] = given_[*sequence];
     made.next = next_position(*sequence);
   }
   entries_[entry] = std::move(made);
@@ -316,15 +324,15 @@ Answer Engine::load(std::optional<int> sequence, int entry, bool part) {
   Entry& saved = found->second;
   llama_context* context = context_.get();
   if (!sequence) {
-    firsts_ = saved.firsts;
+    given_ = saved.given;
     return loaded(llama_state_set_data(context, saved.bytes.data(), saved.bytes.size()));
   }
   const std::size_t read = llama_state_seq_set_data_ext(
       context, saved.bytes.data(), saved.bytes.size(), *sequence, flags(part));
   if (read != 0 && part && !llama_memory_seq_rm(memory(), *sequence, saved.next, -1)) {
-    return Answer::refused("cannot_remove");
+    return Answer::weak();  // what was damaged may say that it is longer, and cannot be shortened
   }
-  firsts_[*sequence] = saved.firsts[0];
+  given_[*sequence] = saved.given[0];
   return loaded(read);
 }
 

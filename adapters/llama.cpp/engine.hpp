@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,10 @@ struct Row {
 struct Range {
   llama_pos first = -1;
   llama_pos end = -1;
+
+  [[nodiscard]] bool has(llama_pos position) const noexcept {
+    return position >= first && (end < 0 || position < end);
+  }
 };
 
 using Logits = std::vector<float>;
@@ -94,11 +99,11 @@ class Engine {
   Answer cut(int entry, std::uint64_t bytes);
 
  private:
-  using Firsts = std::map<int, llama_pos>;  // by sequence; 0 when nothing is said
+  using Given = std::map<int, std::set<llama_pos>>;  // positions of the rows of each sequence
 
   struct Entry {
     std::vector<std::uint8_t> bytes;
-    Firsts firsts;       // of all sequences, or in [0] that of the one that was saved
+    Given given;         // of all sequences, or in [0] that of the one that was saved
     llama_pos next = 0;  // the position after the saved rows of one sequence
   };
 
@@ -116,7 +121,7 @@ class Engine {
   std::map<std::string, Loaded, std::less<>> models_;
   Loaded const* loaded_ = nullptr;
   Context context_;
-  Firsts firsts_;  // where each sequence begins
+  Given given_;  // whether the engine still has the rows or not
   std::map<int, Entry> entries_;
 };
 

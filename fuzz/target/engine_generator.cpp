@@ -102,13 +102,8 @@ EngineProgram EngineGenerator::program(std::uint64_t seed) const {
   add_probes(draft);
   program.ops = std::move(draft.ops);
   program.left_out = draft.left_out;
+  program.avoids_all_but = tried_again_;
   return program;
-}
-
-bool EngineGenerator::is_avoided(EngineOp const& op, Draft const& draft) const {
-  return std::any_of(target_.known.begin(), target_.known.end(), [&](KnownFinding const& known) {
-    return known.name != tried_again_ && known.leaves_out(op, draft.ops, draft.model);
-  });
 }
 
 /// Takes an operation into the program, and believes what it is likely to answer.
@@ -116,7 +111,7 @@ bool EngineGenerator::add(EngineOp const& op, Draft& draft) const {
   if (!draft.model.makes_sense(op)) {
     return false;
   }
-  if (is_avoided(op, draft)) {
+  if (is_avoided(target_, tried_again_, op, draft.ops, draft.model)) {
     ++draft.left_out;
     return false;
   }

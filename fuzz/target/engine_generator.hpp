@@ -40,7 +40,6 @@ class EngineGenerator {
 
   [[nodiscard]] model::Knobs draw_knobs(model::Source& source) const;
   [[nodiscard]] Weights draw_weights(model::Source& source) const;
-  [[nodiscard]] bool is_avoided(model::EngineOp const& op, Draft const& draft) const;
   bool add(model::EngineOp const& op, Draft& draft) const;
   bool draw(model::EngineKind kind, Draft& draft, model::EngineOp& op) const;
   [[nodiscard]] std::uint32_t rows_for(std::uint32_t size, Draft& draft) const;

@@ -53,18 +53,27 @@ std::string cold_line(Expected const& history, std::vector<std::size_t> const& l
 /// Applies the answers to the model, one operation after the other.
 class Follower {
  public:
-  Follower(model::Hello const& hello, EngineProgram const& program, EngineRun& run)
-      : hello_{hello}, program_{program}, run_{run}, model_{hello, program.knobs} {}
+  Follower(Target const& target,
+           model::Hello const& hello,
+           EngineProgram const& program,
+           EngineRun& run)
+      : target_{target},
+        hello_{hello},
+        program_{program},
+        run_{run},
+        model_{hello, program.knobs} {}
 
   /// Operations up to there can be sent without a look at answers. The first to which the engine has a choice of
   /// answers is the last one; the next one must make sense after each of them.
   [[nodiscard]] std::size_t piece_end() const {
     HistoryModel model = model_;
+    std::vector<EngineOp> before = done_;
     for (std::size_t i = run_.steps.size(); i < program_.ops.size(); ++i) {
       EngineOp const& op = program_.ops[i];
-      if (!model.makes_sense(op)) {
+      if (!model.makes_sense(op) || is_left_out(op, before, model)) {
         return i;
       }
+      before.push_back(op);
       if (model.has_choice(op)) {
         return i + 1;
       }
@@ -114,6 +123,8 @@ class Follower {
     EngineStep& step = run_.steps.emplace_back();
     step.op = op;
     step.answer = std::move(answer);
+    done_.push_back(op);
+    is_surprised_ = is_surprised_ || step.answer.reply != model_.likely(op);
     step.may_refuse = model_.may_refuse(step.op);
     step.may_be_weak = model_.may_be_weak(step.op);
     step.named = model_.named(step.op);
@@ -123,6 +134,13 @@ class Follower {
     step.histories = model_.expected();
     note_histories(step);
     step.after = before_ = *after;
+  }
+
+  bool is_left_out(EngineOp const& op,
+                   std::vector<EngineOp> const& before,
+                   HistoryModel const& model) const {
+    return is_surprised_ && program_.avoids_all_but &&
+           is_avoided(target_, *program_.avoids_all_but, op, before, model);
   }
 
   void note_bytes(EngineStep& step) {
@@ -146,13 +164,16 @@ class Follower {
     }
   }
 
+  Target const& target_;
   model::Hello const& hello_;
   EngineProgram const& program_;
   EngineRun& run_;
   HistoryModel model_;
+  std::vector<EngineOp> done_;  // that were sent and answered
   Positions before_;
   std::map<std::uint32_t, std::optional<std::uint64_t>> saved_;
   bool is_followed_ = true;
+  bool is_surprised_ = false;  // an answer was not the likely one
 };
 
 }  // namespace
@@ -250,7 +271,7 @@ std::optional<Logits> Session::cold(model::Knobs const& knobs,
 
 EngineRun Session::run(EngineProgram const& program, bool one_by_one) {
   EngineRun run;
-  Follower follower{hello(), program, run};
+  Follower follower{target_, hello(), program, run};
   std::vector<EngineAnswer> answers;
   auto const send = [&](std::string lines, std::size_t count, std::size_t end) {
     for (std::size_t i = run.steps.size(); i < end; ++i) {

@@ -22,14 +22,18 @@ struct EngineProgram {
   model::Knobs knobs;
   std::vector<model::EngineOp> ops;
   std::uint32_t seed = 0;
-  std::uint32_t left_out =
-      0;  // operations that were drawn, and are not in it since a known finding needs them
+  /// Operations that were drawn, and are not in it since a known finding needs them.
+  std::uint32_t left_out = 0;
+  /// Where answers were not the likely ones, an operation may need a known finding that it did not need when it was
+  /// drawn: it is not sent, unless the finding is this one. Nothing: all are sent.
+  std::optional<std::string> avoids_all_but;
 };
 
 /// One operation with everything that oracles look at.
 struct EngineStep {
   model::EngineOp op;
-  bool skipped = false;  // not sent: it makes no sense after what the engine answered
+  bool skipped =
+      false;  // not sent: after what the engine answered it makes no sense, or is avoided
   model::EngineAnswer answer;
   bool may_refuse = false;
   bool may_be_weak = false;

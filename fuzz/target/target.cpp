@@ -129,6 +129,16 @@ bool KnownFinding::leaves_out(EngineOp const& op,
   });
 }
 
+bool is_avoided(Target const& target,
+                std::string const& tried_again,
+                EngineOp const& op,
+                std::vector<EngineOp> const& before,
+                model::HistoryModel const& model) {
+  return std::any_of(target.known.begin(), target.known.end(), [&](KnownFinding const& known) {
+    return known.name != tried_again && known.leaves_out(op, before, model);
+  });
+}
+
 std::set<std::size_t> known_in(Target const& target,
                                model::Hello const& hello,
                                model::Knobs const& knobs,

@@ -63,6 +63,13 @@ struct Target {
   std::vector<KnownFinding> known;
 };
 
+/// Whether a known finding other than `tried_again` leaves the operation out, behind `before`.
+[[nodiscard]] bool is_avoided(Target const& target,
+                              std::string const& tried_again,
+                              model::EngineOp const& op,
+                              std::vector<model::EngineOp> const& before,
+                              model::HistoryModel const& model);
+
 /// The known findings that leave out an operation of this program: places in `target.known`.
 [[nodiscard]] std::set<std::size_t> known_in(Target const& target,
                                              model::Hello const& hello,

@@ -12,7 +12,7 @@
 
 #include "fuzz/mutants.hpp"
 #include "fuzz/target/engine_campaign.hpp"
-#include "fuzz/target/round_trip.hpp"
+#include "fuzz/target/engine_round_trip.hpp"
 
 namespace holdfast::test {
 namespace {

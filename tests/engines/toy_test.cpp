@@ -108,6 +108,29 @@ TEST(Toy, IsNotSentWhatMakesNoSenseAfterItsAnswers) {
   EXPECT_EQ(verdict.steps[7].compared, 1U);
 }
 
+TEST(Toy, IsNotSentWhatAKnownFindingNeedsAfterAnUnlikelyAnswer) {
+  model::EngineTrace const trace = model::parse_engine_trace(
+      "holdfast-trace 1\ntarget toy\nknobs depth=4 whole=0\n"
+      "decode items=s0:9:1:none,s1:1:10:none\nsave_all entry=e0\nsave sequence=s1 entry=e1\n"
+      "remove sequence=s0 first=7\nload_all entry=e0\n"  // which may be refused, and is not
+      "save sequence=s1 entry=e1\n",
+      "test");
+  fuzz::Target target = toy("");
+  target.known = {{.name = "K", .bucket = "", .avoid = {{.kind = model::EngineKind::kSave}}}};
+  fuzz::EngineRunner runner{target};
+  model::Knobs const knobs =
+      runner.session().hello().completed(model::parse_knobs(trace.knobs, "test"), "test");
+  fuzz::EngineProgram program{.knobs = knobs, .ops = trace.ops};
+  EXPECT_EQ(runner.run(program).skipped, 0U);
+  program.avoids_all_but = "K";
+  EXPECT_EQ(runner.run(program).skipped, 0U);
+  program.avoids_all_but = "";
+  fuzz::EngineVerdict const verdict = runner.run(program);
+  ASSERT_EQ(verdict.steps.size(), trace.ops.size());
+  EXPECT_EQ(verdict.skipped, 1U);
+  EXPECT_TRUE(verdict.steps[5].skipped);
+}
+
 TEST(Toy, SpeaksTheProtocol) {
   fuzz::ProtocolReport const report = fuzz::check_protocol(toy(""), 60, [] { return false; });
   for (fuzz::ProtocolFault const& fault : report.faults) {

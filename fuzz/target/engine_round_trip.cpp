@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fuzz/target/round_trip.hpp"
+#include "fuzz/target/engine_round_trip.hpp"
 
 #include <algorithm>
 #include <limits>
