@@ -104,8 +104,10 @@ function(holdfast_core_library NAME)
   target_compile_options(${NAME} PRIVATE -fno-exceptions -fno-rtti ${HOLDFAST_GUIDED_OPTIONS})
   target_include_directories(${NAME} PRIVATE "${PROJECT_SOURCE_DIR}/lib/src")
   target_link_libraries(${NAME} PUBLIC $<BUILD_INTERFACE:holdfast_headers>)
+  if(NOT ARG_MUTANTS) # each file is small, and one that changes should be compiled alone
+    set_target_properties(${NAME} PROPERTIES UNITY_BUILD OFF)
+  endif()
   set_target_properties(${NAME} PROPERTIES
-    UNITY_BUILD OFF # each file is small, and one that changes should be compiled alone
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(ARG_MUTANTS)
     target_compile_definitions(${NAME} PRIVATE HOLDFAST_MUTANTS=1)

@@ -8,12 +8,12 @@
 
 namespace {
 
-char const* const kNames[] = {
+char const* const kSometimesNames[] = {
 #define HOLDFAST_POINT_NAME(enumerator, name) name,
 #include "base/sometimes.def"
 #undef HOLDFAST_POINT_NAME
 };
-constexpr std::uint32_t kCount = sizeof kNames / sizeof kNames[0];
+constexpr std::uint32_t kCount = sizeof kSometimesNames / sizeof kSometimesNames[0];
 
 std::atomic<bool> met[kCount];
 
@@ -31,7 +31,7 @@ void meet(Point point) noexcept {
 
 /// Name of point `index`, counted from 0; nullptr past the last.
 extern "C" char const* holdfast_point_name(std::uint32_t index) {
-  return index < kCount ? kNames[index] : nullptr;
+  return index < kCount ? kSometimesNames[index] : nullptr;
 }
 
 extern "C" bool holdfast_point_was_met(std::uint32_t index) {
