@@ -15,10 +15,22 @@ namespace {
 
 /// One in so many programs does not avoid one of the known findings.
 constexpr std::uint64_t kTryAgainRate = 16;
-/// Findings with the same oracle at the same operation that are all made small; of more, one in kThen. Of those for which each
-/// candidate takes its time, the first alone.
+/// Findings with the same oracle at the same operation that are all made small, and as many again for each bucket that they came
+/// to: wrong logits of many causes show at the next decode. Of more, one in kThen. Of those that hang, the first alone.
 constexpr std::uint64_t kMadeSmall = 6;
 constexpr std::uint64_t kThen = 16;
+constexpr std::uint64_t kMostHangs = 24;  // while one is made small
+
+/// Findings with the same oracle at the same operation.
+struct Alike {
+  std::uint64_t count = 0;
+  std::set<std::string> buckets;  // of those that were made small
+
+  [[nodiscard]] bool is_made_small(std::uint64_t index, bool slow) const {
+    bool const early = index < kMadeSmall * (1 + buckets.size());
+    return slow ? index == 0 : early || index % kThen == 0;
+  }
+};
 
 /// What all workers share.
 struct Shared {
@@ -28,7 +40,7 @@ struct Shared {
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> end{UINT64_MAX};  // programs from here on are not run
   std::mutex mutex;
-  std::map<std::string, std::uint64_t> seen;  // by oracle and operation
+  std::map<std::string, Alike> seen;  // by oracle and operation
   std::exception_ptr error;
 
   [[nodiscard]] bool is_over() const {
@@ -136,22 +148,22 @@ class Worker {
     std::string const raw = verdict.oracle + " " + model::name_of(program.ops[verdict.at]);
     {
       std::scoped_lock const lock{shared_.mutex};
-      std::uint64_t const count = shared_.seen[raw + tried]++;
-      if (slow ? count != 0 : count >= kMadeSmall && count % kThen != 0) {
+      Alike& alike = shared_.seen[raw + tried];
+      if (!alike.is_made_small(alike.count++, slow)) {
         ++shared_.result.not_minimized[raw];
         return;
       }
     }
-    EngineFinding finding = minimize(runner_,
-                                     {.program = program,
-                                      .most_candidates = slow ? 24U : 600U,
-                                      .should_stop = shared_.plan.should_stop});
+    EngineFinding finding = minimize(
+        runner_,
+        {.program = program, .most_hangs = kMostHangs, .should_stop = shared_.plan.should_stop});
     std::scoped_lock const lock{shared_.mutex};
     if (!finding.reproduced) {
       ++shared_.result.not_reproduced;
       return;
     }
     std::string const bucket = finding.bucket.text();
+    shared_.seen[raw + tried].buckets.insert(bucket);
     KnownFinding const* const known = known_of(finding);
     EngineGroup& group =
         shared_.result.groups[known == nullptr ? bucket : bucket + " " + known->name];

@@ -221,7 +221,8 @@ class Search {
   }
 
   [[nodiscard]] bool is_over() const {
-    return candidates_ >= plan_.most_candidates || (plan_.should_stop && plan_.should_stop());
+    return candidates_ >= plan_.most_candidates || hangs_ >= plan_.most_hangs ||
+           (plan_.should_stop && plan_.should_stop());
   }
 
   bool attempt(EngineProgram const& candidate) {
@@ -231,6 +232,7 @@ class Search {
     }
     ++candidates_;
     EngineVerdict verdict = runner_.run(candidate);
+    hangs_ += verdict.oracle == "HANG" ? 1U : 0U;
     if (verdict.oracle != verdict_.oracle || candidate.ops[verdict.at].kind != kind_) {
       return false;
     }
@@ -377,6 +379,7 @@ class Search {
   std::set<std::size_t> known_;  // findings that the program has from the beginning
   std::set<std::string> tried_;
   std::uint64_t candidates_ = 0;
+  std::uint64_t hangs_ = 0;
 };
 
 }  // namespace
@@ -396,6 +399,10 @@ EngineFinding minimize(EngineRunner& runner, EngineMinimizePlan const& plan) {
   if (!found.verdict.failed()) {  // it needed what ran before it in the same process
     found.program = plan.program;
     found.verdict = runner.run_fresh(found.program);
+  }
+  if (!found.verdict.failed()) {
+    found.reproduced = false;
+    return found;
   }
   found.blamed = blame(runner, found.program, found.verdict);
   found.bucket = bucket_of(found.program, found.verdict, found.blamed);

@@ -33,6 +33,7 @@ struct EngineFinding {
 struct EngineMinimizePlan {
   EngineProgram program;
   std::uint64_t most_candidates = 600;
+  std::uint64_t most_hangs = UINT64_MAX;  ///< candidates without an answer, which take their time
   std::function<bool()> should_stop;
 };
 
