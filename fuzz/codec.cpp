@@ -125,6 +125,27 @@ struct FieldCodec {
   void operator()(char const* /*name*/, model::FaultKind& value) const {
     choose(value, model::kFaultKindCount);
   }
+  /// A write as usual takes one byte.
+  void operator()(char const* /*name*/, model::WritePlan& plan) const {
+    constexpr std::uint32_t kChoices = model::kLibertyCount * model::kMistakeCount * 2;
+    std::uint32_t choice = ((plan.reversed ? 1U : 0U) * model::kMistakeCount +
+                            static_cast<std::uint32_t>(plan.mistake)) *
+                               model::kLibertyCount +
+                           static_cast<std::uint32_t>(plan.liberty);
+    std::uint32_t more = plan.part != 0 || plan.via != model::kStreamNames ? 1 : 0;
+    std::uint32_t head = choice * 2 + more;
+    io.choice(head, 2 * kChoices);
+    more = head % 2;
+    choice = head / 2;
+    plan.liberty = static_cast<model::Liberty>(choice % model::kLibertyCount);
+    choice /= model::kLibertyCount;
+    plan.mistake = static_cast<model::Mistake>(choice % model::kMistakeCount);
+    plan.reversed = choice / model::kMistakeCount != 0;
+    if (more != 0) {
+      io.number(plan.part);
+      io.choice(plan.via, model::kStreamNames + 1);
+    }
+  }
   template <typename T>
   void operator()(char const* name, T& value, T const& /*fallback*/) const {
     (*this)(name, value);

@@ -2,7 +2,7 @@
 // The byte form of programs, for fuzzers. It is made for mutation, not to be kept: what is kept is
 // a trace.
 //
-//   magic 0xF5, version 1; or version 2 and the seed of simulated devices
+//   magic 0xF5, version 3; or version 4 and the seed of simulated devices
 //   geometry reference: its length, then its characters
 //   until the bytes end: operation (its place in the list of operations), then its fields in order
 //
@@ -25,9 +25,9 @@ namespace holdfast::fuzz {
 
 /// First byte of every encoded program; no trace begins with it.
 inline constexpr std::uint8_t kProgramMagic = 0xF5;
-inline constexpr std::uint8_t kProgramVersion = 1;
+inline constexpr std::uint8_t kProgramVersion = 3;
 /// Of programs on simulated devices.
-inline constexpr std::uint8_t kSimProgramVersion = 2;
+inline constexpr std::uint8_t kSimProgramVersion = 4;
 /// Most operations of an encoded program; what follows is not read.
 inline constexpr std::uint32_t kProgramOpLimit = 256;
 /// Longest geometry reference.

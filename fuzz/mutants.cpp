@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of mutants.
+// The table of mutants; those of what engines write are last.
 #include "fuzz/mutants.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "fuzz/write_mutants.hpp"
 
 namespace holdfast::fuzz {
 namespace {
@@ -571,10 +577,17 @@ constexpr MutantInfo kMutants[] = {
      "ANSWER"},
 };
 
+constexpr auto kAllMutants = [] {
+  std::array<MutantInfo, std::size(kMutants) + std::size(kWriteMutants)> all{};
+  std::copy(std::begin(kMutants), std::end(kMutants), all.begin());
+  std::copy(std::begin(kWriteMutants), std::end(kWriteMutants), all.begin() + std::size(kMutants));
+  return all;
+}();
+
 }  // namespace
 
 std::span<MutantInfo const> all_mutants() noexcept {
-  return kMutants;
+  return kAllMutants;
 }
 
 }  // namespace holdfast::fuzz

@@ -128,6 +128,9 @@ struct ChoiceChanger {
   void operator()(char const* /*name*/, model::Damage& damage) {
     damage = static_cast<model::Damage>(source.below(model::kDamageCount));
   }
+  void operator()(char const* /*name*/, model::WritePlan& plan) {
+    plan = model::any_plan(source, true);
+  }
   void operator()(char const* /*name*/, model::FaultKind& kind) {
     kind = static_cast<model::FaultKind>(source.below(model::kFaultKindCount));
   }

@@ -41,6 +41,15 @@ struct FieldDigest {
       add(static_cast<std::uint64_t>(field));
     }
   }
+  void operator()(char const* /*name*/, model::WritePlan& plan) {
+    if (plan.is_plain()) {
+      return;
+    }
+    add((std::uint64_t{static_cast<std::uint32_t>(plan.liberty)} << 32U) |
+        static_cast<std::uint32_t>(plan.mistake));
+    add((std::uint64_t{plan.part} << 32U) | plan.via);
+    add(plan.reversed ? 1 : 0);
+  }
   void operator()(char const* /*name*/, StepParts& items) {
     for (StepPart const& item : items) {
       add((std::uint64_t{item.rows} << 32U) | static_cast<std::uint32_t>(item.deed));
@@ -145,6 +154,33 @@ struct FieldEdit {
     }
   }
 
+  /// As usual in one respect more.
+  void operator()(char const* /*name*/, model::WritePlan& value, model::WritePlan const& fallback) {
+    if (!is_mine() || value.is_plain()) {
+      return;
+    }
+    model::WritePlan const ways[] = {
+        fallback,
+        {value.liberty, model::Mistake::kNone, value.part, value.via, value.reversed},
+        {model::Liberty::kNone, value.mistake, value.part, value.via, value.reversed},
+        {value.liberty, value.mistake, value.part, fallback.via, value.reversed},
+        {value.liberty, value.mistake, value.part, value.via, false},
+        {value.liberty, value.mistake, 0, value.via, value.reversed},
+        {value.liberty, value.mistake, value.part / 2, value.via, value.reversed},
+        {value.liberty,
+         value.mistake,
+         value.part - (value.part != 0 ? 1 : 0),
+         value.via,
+         value.reversed}};
+    std::uint32_t left = choice;
+    for (model::WritePlan const& way : ways) {
+      if (!(way == value) && left-- == 0) {
+        value = way;
+        applied = true;
+        return;
+      }
+    }
+  }
   template <typename T>
   void operator()(char const* /*name*/, T& value, T const& fallback) {
     if (!is_mine() || value == fallback) {

@@ -16,10 +16,11 @@ constexpr OrderRule kRules[] = {
      "lib/src/cache/core.cpp",
      "owner_not_awaited"},
     {"exit",
-     "Every call that changed a sequence - append, accept, rollback, restore, truncate, release - "
+     "Every call that changed a sequence - append, write, accept, rollback, restore, truncate, "
+     "release - "
      "leaves its own stream as the one to wait for, once it has waited itself.",
      "lib/src/cache/core.cpp",
-     "birth_not_marked marked_before_wait"},
+     "birth_not_marked marked_before_wait write_not_marked"},
     {"birth",
      "The first fill of a new sequence comes before the first append of any stream.",
      "lib/src/cache/core.cpp",

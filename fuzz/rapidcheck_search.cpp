@@ -58,6 +58,8 @@ struct FieldGens {
   rc::Gen<std::uint32_t> damage = any_of<std::uint32_t>(model::kDamageCount);
   rc::Gen<std::uint32_t> fault = any_of<std::uint32_t>(model::kFaultKindCount);
   rc::Gen<std::uint32_t> deed = any_of<std::uint32_t>(model::kStepDeedCount);
+  rc::Gen<std::uint32_t> liberty = any_of<std::uint32_t>(model::kLibertyCount);
+  rc::Gen<std::uint32_t> mistake = any_of<std::uint32_t>(model::kMistakeCount);
   rc::Gen<std::uint32_t> items = rc::gen::inRange<std::uint32_t>(1, model::kStepItemLimit + 1);
 };
 
@@ -96,6 +98,12 @@ struct FieldDrawer {
   }
   void operator()(char const* /*name*/, model::Damage& damage) {
     damage = static_cast<model::Damage>(draw(gens.damage));
+  }
+  void operator()(char const* /*name*/, model::WritePlan& plan) {
+    plan.liberty = static_cast<model::Liberty>(draw(gens.liberty));
+    plan.mistake = static_cast<model::Mistake>(draw(gens.mistake));
+    plan.part = draw(gens.number);
+    plan.reversed = draw(gens.flag) != 0;
   }
   void operator()(char const* /*name*/, model::FaultKind& kind) {
     kind = static_cast<model::FaultKind>(draw(gens.fault));

@@ -26,7 +26,9 @@ bool appends_in_place(Check const& check) {
     found = found || (!handle.round && handle.mode == model::StateMode::kInPlace &&
                       handle.sequence == *check.subject);
   });
-  return found;
+  // One that is open goes on where it is.
+  model::OpenHandle const& open = check.model.sequence(*check.subject).open;
+  return found || (open.open && !open.round && open.mode == model::StateMode::kInPlace);
 }
 
 /// Whether a slot was free before, or belongs to the subject's open handle, and nobody else's
@@ -94,6 +96,15 @@ model::RowRange seen_rows(Check const& check,
   return first < last ? model::RowRange{first - start, last - start} : model::RowRange{};
 }
 
+/// Whether a handle that was open before goes around the ring: its base's rows are held apart then, and
+/// where they were in the table the handle has a page of its own.
+bool goes_around(Check const& check, PlaneBinding const& plane) {
+  SequenceInfo const& before = check.before.sequence;
+  model::RowRange const needed = plane.needed_rows(check.model.shape(), before.position);
+  return before.open && plane.info.ring_rows != 0 &&
+         before.position + before.open_rows > needed.first + plane.info.ring_rows;
+}
+
 bool overlaps(model::RowRange seen, Place const& place) {
   return std::max(seen.first, place.first_row) < std::min(seen.last, place.last_row);
 }
@@ -115,6 +126,7 @@ void check_page(Check const& check, Report& report, Place const& place) {
   // Its own committed rows, on a page that it had before.
   auto const& kept = check.before.pages[plane.index];
   if (check.before.live && std::find(kept.begin(), kept.end(), place.page) != kept.end() &&
+      !goes_around(check, plane) &&
       overlaps(seen_rows(check,
                          plane,
                          entry,

@@ -143,6 +143,15 @@ struct Details {
     return items[index];
   }
 
+  /// Says what a refusal said, beside what is said already.
+  void say_refusal(Details const& refusal) noexcept {
+    subject = refusal.subject;
+    layer = refusal.layer;
+    item = refusal.item;
+    got = refusal.got;
+    limit = refusal.limit;
+  }
+
   [[nodiscard]] static bool is_said(char const* word) noexcept { return word != nullptr; }
   [[nodiscard]] static bool is_said(std::int64_t number) noexcept { return number != kUnsaid; }
   [[nodiscard]] static bool is_said(std::int32_t number) noexcept { return number != -1; }

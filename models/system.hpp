@@ -33,7 +33,8 @@ class System {
   virtual ~System() = default;
 
   virtual Observation create(SequenceName name) = 0;
-  /// Opens an append or a round and writes its first `written` rows, tokens from `token` on.
+  /// Opens an append or a round and writes its first `written` rows, tokens from `token` on, but for what
+  /// the style's plan leaves out.
   virtual Observation begin(SequenceName name,
                             bool round,
                             std::uint32_t rows,
@@ -45,9 +46,11 @@ class System {
                               std::uint32_t count,
                               Token token,
                               WriteStyle style) = 0;
-  /// Begins a step, writes all of its rows, and ends it as its fate says. Success counts the rows
-  /// that were kept.
+  /// Begins a step, writes its rows, and ends it as its fate says; what it lacks for that is written when
+  /// the end was refused. Success counts the rows that were kept.
   virtual Observation step(StepParts const& items, WriteStyle style, StepFate fate) = 0;
+  /// Writes what an open append lacks, through views where a plane has them. Success says its rows.
+  virtual Observation fill(SequenceName name, bool view) = 0;
   virtual Observation commit(SequenceName name) = 0;
   /// Success is 0 when the drop was exact, 1 when it lost the state.
   virtual Observation drop(SequenceName name) = 0;

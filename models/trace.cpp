@@ -39,6 +39,12 @@ static_assert(std::size(kDamages) == kDamageCount);
 constexpr char const* kFaultKinds[] = {
     "any", "allocation", "copy", "launch", "event", "synchronize", "lost", "stall"};
 static_assert(std::size(kFaultKinds) == kFaultKindCount);
+/// Names of what becomes of a part of a write, in the order of Liberty.
+constexpr char const* kLiberties[] = {"none", "omit", "short", "look", "twice", "other"};
+static_assert(std::size(kLiberties) == kLibertyCount);
+/// Names of what is wrong with a call, in the order of Mistake.
+constexpr char const* kMistakes[] = {"none", "rank", "plane", "layer", "range", "count", "source"};
+static_assert(std::size(kMistakes) == kMistakeCount);
 
 /// Prints fields as " name=value".
 struct FieldPrinter {
@@ -63,6 +69,23 @@ struct FieldPrinter {
   }
   void operator()(char const* name, FaultKind& value) const {
     print_choice(name, kFaultKinds[static_cast<std::uint32_t>(value)]);
+  }
+  /// "omit,part:3,via:1,wrong:rank,reversed": what is as usual is left out.
+  void operator()(char const* name, WritePlan& plan) const {
+    print_choice(name, kLiberties[static_cast<std::uint32_t>(plan.liberty)]);
+    if (plan.part != 0) {
+      text += ",part:";
+      append_number(text, plan.part);
+    }
+    if (plan.via != kStreamNames) {
+      text += ",via:";
+      append_number(text, plan.via);
+    }
+    if (plan.mistake != Mistake::kNone) {
+      text += ",wrong:";
+      text += kMistakes[static_cast<std::uint32_t>(plan.mistake)];
+    }
+    text += plan.reversed ? ",reversed" : "";
   }
   void print_choice(char const* name, char const* choice) const {
     text += ' ';
@@ -194,16 +217,59 @@ struct FieldParser {
   void operator()(char const* name, FaultKind& value) const {
     value = static_cast<FaultKind>(read_choice(name, kFaultKinds, " is no call that is known"));
   }
+  void operator()(char const* name, WritePlan& plan) const {
+    std::string_view rest = value_of(name, "");
+    std::size_t column = reader.start() + std::string_view{name}.size() + 1;
+    plan = {};
+    bool has_more = true;
+    for (bool is_first = true; has_more; is_first = false) {
+      std::string_view const word = rest.substr(0, rest.find(','));
+      read_plan_word(plan, word, column, is_first);
+      has_more = word.size() < rest.size();
+      rest.remove_prefix(word.size() + (has_more ? 1 : 0));
+      column += word.size() + 1;
+    }
+  }
+  void read_plan_word(WritePlan& plan,
+                      std::string_view word,
+                      std::size_t column,
+                      bool is_first) const {
+    std::string_view const key = word.substr(0, std::min(word.find(':'), word.size() - 1) + 1);
+    std::string_view const value = word.substr(key.size());
+    column += key.size();
+    if (is_first) {
+      plan.liberty = static_cast<Liberty>(
+          choice_of(word, column - key.size(), kLiberties, " is nothing that a write may do"));
+    } else if (key == "part:") {
+      plan.part = reader.number(value, column, "part");
+    } else if (key == "via:") {
+      plan.via = reader.number(value, column, "via");
+    } else if (key == "wrong:") {
+      plan.mistake =
+          static_cast<Mistake>(choice_of(value, column, kMistakes, " is no mistake that is known"));
+    } else if (word == "reversed") {
+      plan.reversed = true;
+    } else {
+      reader.fail(column - key.size(),
+                  "a plan has part, via, wrong and reversed, not " + quoted(word));
+    }
+  }
   std::uint32_t read_choice(char const* name,
                             std::span<char const* const> choices,
                             char const* unknown) const {
     std::string_view const word = value_of(name, "");
+    return choice_of(word, reader.start() + std::string_view{name}.size() + 1, choices, unknown);
+  }
+  std::uint32_t choice_of(std::string_view word,
+                          std::size_t column,
+                          std::span<char const* const> choices,
+                          char const* unknown) const {
     std::uint32_t choice = 0;
     while (choice < choices.size() && word != choices[choice]) {
       ++choice;
     }
     if (choice == choices.size()) {
-      reader.fail(reader.start() + std::string_view{name}.size() + 1, quoted(word) + unknown);
+      reader.fail(column, quoted(word) + unknown);
     }
     return choice;
   }

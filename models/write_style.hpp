@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "models/observation.hpp"
+#include "models/write_plan.hpp"
 
 namespace holdfast::model {
 
@@ -20,6 +21,7 @@ struct WriteStyle {
   bool whole = false;         // of a step: rows of all items at once
   std::optional<Stream> via;  // where those rows go, when not with the rest of the engine's work
   Stream stream;              // where the engine's work goes
+  WritePlan plan;             // what it does otherwise with one part
 };
 
 }  // namespace holdfast::model

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/copying/mutants.hpp"
+#include "models/reference/parts.hpp"
 
 namespace holdfast::model::copying {
 namespace {
@@ -99,6 +100,9 @@ Observation CopyingSystem::begin(SequenceName name,
   open.draft_rows = rows == 0 ? 0 : rows + std::min(behind, shape_.draft_lag());
   std::uint32_t const most = written == 0 ? 0 : std::min(open.draft_rows, behind + written);
   open.drafted = most - std::min(most, style.skip);
+  open.token = token;
+  open.complete = complete_rows(shape_, style.plan, style.mode, written);
+  open.lacks_state = lacks_state(shape_, style.plan);
   write(named, 0, written, token);
   return ok(rows);
 }
@@ -152,13 +156,26 @@ Observation CopyingSystem::rewrite(SequenceName name,
     return no(ErrorCode::kStale);
   }
   Handle& open = *named.open;
-  if (first > open.written || count > open.rows - first) {
+  if (first > open.complete || count > open.rows - first) {
     return no(ErrorCode::kInvalidArgument);
   }
   std::uint32_t const behind = named.copy.position() - watermark_of(named.copy);
   open.drafted = std::max(open.drafted, std::min(open.draft_rows, behind + first + count));
   write(named, first, count, token);
+  // Who writes again makes all states anew.
+  open.complete = open.lacks_state ? open.written : std::max(open.complete, first + count);
   return ok(count);
+}
+
+Observation CopyingSystem::fill(SequenceName name, bool /*view*/) {
+  Named& named = sequences_[name.value];
+  if (!named.live || !named.open || named.open->round) {
+    return no(ErrorCode::kStale);
+  }
+  Handle& open = *named.open;
+  write(named, open.written, open.rows - open.written, open.token + open.written);
+  open.complete = open.rows;
+  return ok(open.rows);
 }
 
 /// Keeps the first `keep` rows.
@@ -254,7 +271,7 @@ Observation CopyingSystem::commit(SequenceName name) {
   if (!named.live || !named.open || named.open->round) {
     return no(ErrorCode::kStale);
   }
-  if (named.open->written < named.open->rows) {
+  if (named.open->complete < named.open->rows) {
     return no(ErrorCode::kIncomplete);
   }
   close_handle(named, named.open->rows);
@@ -278,7 +295,7 @@ Observation CopyingSystem::accept(SequenceName name, std::uint32_t keep) {
   if (keep > named.open->rows) {
     return no(ErrorCode::kInvalidArgument);
   }
-  if (keep > named.open->written) {
+  if (keep > named.open->complete) {
     return no(ErrorCode::kIncomplete);
   }
   close_handle(named, keep);

@@ -35,6 +35,7 @@ class CopyingSystem : public System, public Visible {
                       Token token,
                       WriteStyle style) override;
   Observation step(StepParts const& items, WriteStyle style, StepFate fate) override;
+  Observation fill(SequenceName name, bool view) override;
   Observation commit(SequenceName name) override;
   Observation drop(SequenceName name) override;
   Observation accept(SequenceName name, std::uint32_t keep) override;
@@ -82,6 +83,9 @@ class CopyingSystem : public System, public Visible {
     bool round = false;
     std::uint32_t rows = 0;
     std::uint32_t written = 0;
+    std::uint32_t complete = 0;               // rows of which nothing is left out
+    bool lacks_state = false;                 // a state is what was left out
+    Token token = 0;                          // of row 0
     std::uint32_t draft_rows = 0;             // that draft planes may take, from the watermark on
     std::uint32_t drafted = 0;                // that they have taken
     Copy work;                                // with the rows that are written

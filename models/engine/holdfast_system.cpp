@@ -3,37 +3,11 @@
 #include "models/engine/holdfast_system.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "models/engine/library_answers.hpp"
 #include "models/input_error.hpp"
 
 namespace holdfast::model {
-namespace {
-
-AppendMode append_mode(StateMode mode) {
-  return mode == StateMode::kInPlace ? AppendMode::kInPlace : AppendMode::kOutOfPlace;
-}
-
-RoundKind round_kind(StateMode mode) {
-  switch (mode) {
-    case StateMode::kFresh:
-      return RoundKind::kColumns;
-    case StateMode::kInPlace:
-      return RoundKind::kInPlace;
-    case StateMode::kRescan:
-      return RoundKind::kRescan;
-  }
-  return RoundKind::kColumns;
-}
-
-std::vector<Token> tokens_of(Token first, std::uint32_t count) {
-  std::vector<Token> tokens(count);
-  std::iota(tokens.begin(), tokens.end(), first);
-  return tokens;
-}
-
-}  // namespace
 
 HoldfastSystem::HoldfastSystem(Layout const& layout,
                                std::span<Device* const> devices,
@@ -72,6 +46,7 @@ Observation HoldfastSystem::begin(SequenceName name,
                                   Token token,
                                   WriteStyle style) {
   style.stream = stream_;
+  note_via(style.plan);
   Named& named = kept(name);
   auto const position = named.sequence.position();
   if (!position) {
@@ -104,8 +79,11 @@ Observation HoldfastSystem::begin(SequenceName name,
   }
   named.position = *position;
   named.tokens = std::move(tokens);
+  named.rows = rows;
+  named.token = token;
+  named.plan = written != 0 && style.plan.lacks() ? style.plan : WritePlan{};
   named.mode = style.mode;
-  named.stream = stream_;
+  named.stream = engine_.stream();
   named.failed_elsewhere = false;
   return wrote ? answer : give_up(name, wrote);
 }
@@ -123,13 +101,17 @@ Observation HoldfastSystem::rewrite(
   for (std::uint32_t i = 0; i < count; ++i) {
     named.tokens[first + i] = token + i;
   }
+  note_via(style.plan);
   style.mode = named.mode;
   style.stream = named.stream;  // what goes through views has no call that could move it
   Status wrote =
       engine_.write(*named.round, named.position, named.tokens, first, count, style, named.history);
-  if (wrote && named.failed_elsewhere) {
-    wrote = wait_for(style.stream);  // the next call may wait for the other stream alone
+  if (named.failed_elsewhere) {
+    Status const waited =
+        wait_for(style.stream);  // the next call may wait for the other stream alone
+    wrote = wrote ? waited : wrote;
   }
+  named.stream = engine_.stream();
   if (!wrote) {
     named.tokens = before;
     return give_up(name, wrote);
@@ -137,147 +119,28 @@ Observation HoldfastSystem::rewrite(
   return Observation::success(count);
 }
 
-Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepFate fate) {
-  StepItem list[kStepItemLimit];
-  std::uint32_t positions[kStepItemLimit] = {};
-  std::uint32_t keep[kStepItemLimit] = {};
-  for (std::uint32_t i = 0; i < items.count; ++i) {
-    StepPart const& part = items.parts[i];
-    keep[i] = part.keep;
-    list[i].rows = part.rows;
-    if (part.deed == StepDeed::kPad) {
-      continue;
-    }
-    list[i].kind = part.deed == StepDeed::kVerify ? StepKind::kVerify : StepKind::kAppend;
-    list[i].append_mode = append_mode(part.mode);
-    list[i].round_kind = round_kind(part.mode);
-    list[i].sequence = &kept(part.sequence).sequence;
-    if (auto const position = list[i].sequence->position(); position) {
-      positions[i] = *position;
-    }
+Observation HoldfastSystem::fill(SequenceName name, bool view) {
+  Named& named = kept(name);
+  if (!named.append) {
+    return no_handle();
   }
-  Status const asked = cache_.can_begin({list, items.count});
-  auto step = cache_.begin({list, items.count}, stream_);
-  if (!step && step.error().code == ErrorCode::kDeviceFailed) {
-    return Observation::failure(step.error());
+  if (auto const open = named.append->drop_is_exact(); !open) {
+    return Observation::failure(open.error());
   }
-  if (!agree(asked, step ? Status{} : Status{step.error()})) {
-    return Observation::failure(kNeverAnswered);
+  auto const written = static_cast<std::uint32_t>(named.tokens.size());
+  named.tokens = tokens_of(named.token, named.rows);
+  Status wrote =
+      engine_.fill(*named.append,
+                   named.position,
+                   named.tokens,
+                   written,
+                   {.view = view, .mode = named.mode, .stream = named.stream, .plan = named.plan});
+  if (named.failed_elsewhere) {
+    Status const waited = wait_for(named.stream);
+    wrote = wrote ? waited : wrote;
   }
-  if (!step) {
-    return Observation::failure(step.error());
-  }
-  Observation answer = Observation::success(0);
-  say_exact(*step, items, answer.says);
-  auto const give_up_all = [&](Status const& status) {
-    if (fate.destroyed) {
-      static_cast<void>(Step{std::move(*step)});
-    } else {
-      static_cast<void>(step->drop(stream_));
-    }
-    for (StepPart const& part : items) {
-      if (part.deed != StepDeed::kPad) {
-        static_cast<void>(give_up(part.sequence, status));
-      }
-    }
-    return Observation::failure(status.error());
-  };
-  if (varies_writes_ && (fate.dropped || fate.released < items.count)) {
-    Token sum = 0;
-    for (StepPart const& part : items) {
-      sum += part.token + part.rows;
-    }
-    style.whole = sum % 2 == 0;
-  }
-  if (Status const wrote = style.whole ? write_whole(*step, items, positions, style) : Status{};
-      !wrote) {
-    return give_up_all(wrote);
-  }
-  // After the writes: the host waits here, and would order what the writes must wait for.
-  if (Status const named = names_rows(*step, items); !named) {
-    return give_up_all(named);
-  }
-  for (std::uint32_t i = 0; i < items.count; ++i) {
-    StepPart const& part = items.parts[i];
-    if (part.deed == StepDeed::kPad || style.whole) {
-      continue;
-    }
-    std::vector<Token> const tokens = tokens_of(part.token, part.rows);
-    style.mode = part.mode;
-    style.stream = stream_;
-    StepRows rows{*step, i, part.deed == StepDeed::kVerify};
-    if (Status const wrote = engine_.write(
-            rows, positions[i], tokens, 0, part.rows, style, kept(part.sequence).history);
-        !wrote) {
-      return give_up_all(wrote);
-    }
-  }
-  if (observer_) {
-    observer_();
-  }
-  if (fate.released < items.count) {
-    note_stream(fate.released_in);
-    Sequence& sequence = kept(items.parts[fate.released].sequence).sequence;
-    if (Status const released = sequence.release(fate.released_in); !released) {
-      return give_up_all(released);
-    }
-  }
-  if (fate.dropped && fate.destroyed) {
-    static_cast<void>(Step{std::move(*step)});
-    bool const failed = faults_ != nullptr && faults_->failed() != 0;  // a destructor says nothing
-    return failed ? give_up_all(Error{.code = ErrorCode::kDeviceFailed}) : answer;
-  }
-  if (fate.dropped) {
-    Status const dropped = step->drop(stream_);
-    return dropped ? answer : give_up_all(dropped);
-  }
-  Accepted accepted[kStepItemLimit];
-  if (Status const done = step->finish({keep, items.count}, {accepted, items.count}, stream_);
-      !done) {
-    return give_up_all(done);
-  }
-  for (std::uint32_t i = 0; i < items.count; ++i) {
-    StepPart const& part = items.parts[i];
-    say(accepted[i], answer.says.item_at(i));
-    answer.value += accepted[i].committed + accepted[i].rows_to_append;
-    if (part.deed != StepDeed::kPad) {
-      note_kept(part.sequence, tokens_of(part.token, accepted[i].committed));
-    }
-  }
-  for (std::uint32_t i = 0; i < items.count; ++i) {
-    StepPart const& part = items.parts[i];
-    if (std::uint32_t const again = accepted[i].rows_to_append; again != 0) {
-      if (Status const appended =
-              append_again(part.sequence, positions[i], tokens_of(part.token, again));
-          !appended) {
-        return give_up_all(appended);
-      }
-    }
-  }
-  return answer;
-}
-
-/// Writes all items of a step at once.
-Status HoldfastSystem::write_whole(Step& step,
-                                   StepParts const& items,
-                                   std::uint32_t const* positions,
-                                   WriteStyle style) {
-  note_stream(style.via.value_or(stream_));
-  std::vector<ItemRows> rows;
-  for (std::uint32_t i = 0; i < items.count; ++i) {
-    StepPart const& part = items.parts[i];
-    bool const is_padding = part.deed == StepDeed::kPad;
-    rows.push_back(
-        {.is_padding = is_padding,
-         .round = part.deed == StepDeed::kVerify,
-         .mode = part.mode,
-         .position = positions[i],
-         .rows = part.rows,
-         .tokens = tokens_of(part.token, part.rows),
-         .history = is_padding ? std::span<Token const>{} : kept(part.sequence).history});
-  }
-  style.stream = stream_;
-  return engine_.write_step(step, rows, style);
+  named.plan = {};
+  return wrote ? Observation::success(named.rows) : give_up(name, wrote);
 }
 
 /// Appends rows that an in-place round kept but did not commit.
@@ -307,7 +170,7 @@ Observation HoldfastSystem::fail(SequenceName name, Status const& status) {
     named.append.reset();
     named.round.reset();
   } else if (status.error().code == ErrorCode::kDeviceFailed && !wait_for(stream_)) {
-    let_go(name);  // work that the call enqueued may be under way
+    let_go(name, stream_);  // work that the call enqueued may be under way
   } else if (status.error().code == ErrorCode::kDeviceFailed && !(stream_ == named.stream)) {
     named.failed_elsewhere = true;
   }
@@ -316,18 +179,18 @@ Observation HoldfastSystem::fail(SequenceName name, Status const& status) {
 
 Observation HoldfastSystem::give_up(SequenceName name, Status const& status) {
   if (status.error().code == ErrorCode::kDeviceFailed) {
-    let_go(name);
+    let_go(name, kept(name).stream);  // where its own work may be under way
   }
   return Observation::failure(status.error());
 }
 
-void HoldfastSystem::let_go(SequenceName name) {
+void HoldfastSystem::let_go(SequenceName name, Stream stream) {
   Named& named = kept(name);
   if (named.append) {
-    static_cast<void>(named.append->drop(stream_));
+    static_cast<void>(named.append->drop(stream));
   }
   if (named.round) {
-    static_cast<void>(named.round->drop(stream_));
+    static_cast<void>(named.round->drop(stream));
   }
   named.append.reset();
   named.round.reset();
@@ -340,33 +203,6 @@ void HoldfastSystem::note_kept(SequenceName name, std::span<Token const> tokens)
 }
 
 /// Whether the step's arrays on all devices name the sequence of every row, and 0 for padding.
-Status HoldfastSystem::names_rows(Step const& step, StepParts const& items) const {
-  for (std::uint32_t device = 0; device < devices_.size(); ++device) {
-    HOLDFAST_TRY(names_rows(step, items, device));
-  }
-  return {};
-}
-
-Status HoldfastSystem::names_rows(Step const& step,
-                                  StepParts const& items,
-                                  std::uint32_t device) const {
-  auto const array = step.row_sequences(device);
-  HOLDFAST_TRY(array);
-  std::size_t row = 0;
-  for (StepPart const& part : items) {
-    std::uint32_t const index = part.deed == StepDeed::kPad ? 0 : id(part.sequence).index;
-    for (std::uint32_t i = 0; i < part.rows; ++i, ++row) {
-      std::uint32_t named = UINT32_MAX;
-      HOLDFAST_TRY(devices_[device]->host_read(
-          &named, reinterpret_cast<std::byte const*>(*array + row), sizeof named, stream_));
-      if (named != index) {
-        return Error{.code = kNeverAnswered};
-      }
-    }
-  }
-  return {};
-}
-
 Observation HoldfastSystem::commit(SequenceName name) {
   Named& named = kept(name);
   if (!named.append) {
@@ -479,6 +315,12 @@ Observation HoldfastSystem::use_stream(Stream stream) {
   stream_ = stream;
   note_stream(stream);
   return Observation::success(0);
+}
+
+void HoldfastSystem::note_via(WritePlan const& plan) {
+  if (plan.via != kStreamNames) {
+    note_stream(Stream{plan.via});
+  }
 }
 
 void HoldfastSystem::note_stream(Stream stream) {

@@ -17,9 +17,6 @@
 
 namespace holdfast::model {
 
-/// What is answered when calls of the library contradict each other: no answer of the model.
-inline constexpr ErrorCode kNeverAnswered = ErrorCode::kUnsupported;
-
 /// One cache and the handles of one program.
 class HoldfastSystem final : public System, public Visible {
  public:
@@ -39,6 +36,7 @@ class HoldfastSystem final : public System, public Visible {
                       Token token,
                       WriteStyle style) override;
   Observation step(StepParts const& items, WriteStyle style, StepFate fate) override;
+  Observation fill(SequenceName name, bool view) override;
   Observation commit(SequenceName name) override;
   Observation drop(SequenceName name) override;
   Observation accept(SequenceName name, std::uint32_t keep) override;
@@ -90,7 +88,8 @@ class HoldfastSystem final : public System, public Visible {
   /// tainted, or at rest where it was, and is to be released.
   [[nodiscard]] std::span<SequenceName const> given_up() const noexcept { return given_up_; }
   /// Drops what is open on a sequence, and gives up on it.
-  void let_go(SequenceName name);
+  void let_go(SequenceName name) { let_go(name, stream_); }
+  void let_go(SequenceName name, Stream stream);
   void clear_given_up() noexcept { given_up_.clear(); }
   /// Rows of a sequence that were committed, as its engine knows.
   [[nodiscard]] std::size_t rows_of(SequenceName name) const noexcept {
@@ -144,6 +143,16 @@ class HoldfastSystem final : public System, public Visible {
                                    StepParts const& items,
                                    std::uint32_t const* positions,
                                    WriteStyle style);
+  /// Makes the mistakes of a step's plan that are about no part.
+  [[nodiscard]] Status err_step(Step& step, StepParts const& items, WriteStyle const& style);
+  /// What the items lack for what is kept of them is written.
+  [[nodiscard]] Status fill_step(Step& step,
+                                 StepParts const& items,
+                                 std::uint32_t const* positions,
+                                 WriteStyle style);
+  [[nodiscard]] bool lacks_rows(StepParts const& items,
+                                std::uint32_t item,
+                                WritePlan const& plan) const;
   [[nodiscard]] Status append_again(SequenceName name,
                                     std::uint32_t position,
                                     std::span<Token const> tokens);
@@ -153,6 +162,7 @@ class HoldfastSystem final : public System, public Visible {
   }
   /// Work goes there as well, and sync() waits for it.
   void note_stream(Stream stream);
+  void note_via(WritePlan const& plan);
   /// Waits on all devices.
   [[nodiscard]] Status wait_for(Stream stream);
   /// Answers for a sequence whose operation is at its end: one that is tainted has no handle any more;
@@ -168,6 +178,9 @@ class HoldfastSystem final : public System, public Visible {
     std::optional<Round> round;
     std::uint32_t position = 0;  // of the open handle's first row
     std::vector<Token> tokens;   // of its rows that are written
+    std::uint32_t rows = 0;      // that are open
+    Token token = 0;             // of the first
+    WritePlan plan;              // that left some out
     StateMode mode = StateMode::kFresh;
     Stream stream;                  // of the open handle
     bool failed_elsewhere = false;  // a call on the handle did, in another stream

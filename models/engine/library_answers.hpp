@@ -1,14 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library's calls return, as what an operation answers.
+// What an operation says as the library's calls take it, and what they return as what it answers.
 #pragma once
 
 #include <holdfast/cache.hpp>
+#include <numeric>
 #include <string_view>
+#include <vector>
 
 #include "models/observation.hpp"
 #include "models/reference/model.hpp"
 
 namespace holdfast::model {
+
+[[nodiscard]] inline AppendMode append_mode(StateMode mode) {
+  return mode == StateMode::kInPlace ? AppendMode::kInPlace : AppendMode::kOutOfPlace;
+}
+
+[[nodiscard]] inline RoundKind round_kind(StateMode mode) {
+  switch (mode) {
+    case StateMode::kFresh:
+      return RoundKind::kColumns;
+    case StateMode::kInPlace:
+      return RoundKind::kInPlace;
+    case StateMode::kRescan:
+      return RoundKind::kRescan;
+  }
+  return RoundKind::kColumns;
+}
+
+/// Tokens from one on.
+[[nodiscard]] inline std::vector<Token> tokens_of(Token first, std::uint32_t count) {
+  std::vector<Token> tokens(count);
+  std::iota(tokens.begin(), tokens.end(), first);
+  return tokens;
+}
 
 [[nodiscard]] inline Observation observe(Status const& status, std::uint32_t value = 0) {
   return status ? Observation::success(value) : Observation::failure(status.error());

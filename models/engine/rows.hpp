@@ -54,6 +54,15 @@ struct PlaneShape {
   }
 };
 
+/// Whether rows of two layers are of one kind and shape, and lie in one plane class.
+[[nodiscard]] inline bool is_of_class(PlaneShape const& one, PlaneShape const& other) noexcept {
+  return one.kind == other.kind && one.stage == other.stage && one.elements == other.elements &&
+         one.strips == other.strips && one.formats == other.formats && one.pool == other.pool &&
+         one.key_width == other.key_width && one.window_rows == other.window_rows &&
+         one.ring_rows == other.ring_rows && one.shares == other.shares &&
+         one.split == other.split && one.heads == other.heads;
+}
+
 /// What one layer has in a state slot: conv window [channels, window], then ssm [heads, d_k, d_v],
 /// or held side state.
 struct StateShape {

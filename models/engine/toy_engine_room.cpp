@@ -19,7 +19,8 @@ ToyEngine::ToyEngine(ModelShape const& shape, Device& memory, std::span<Device* 
       parts_(shape.states.size()),
       stash_views_(shape.states.size()) {
   constexpr std::uint64_t kRows = 1024;
-  if (!scratch_.grow(kWrites * need_of(std::min<std::uint64_t>(shape.capacity.tokens, kRows)))) {
+  std::uint64_t const rows = std::uint64_t{shape.capacity.tokens} + 2;
+  if (!scratch_.grow(kWrites * need_of(std::min(rows, kRows)))) {
     throw std::bad_alloc{};
   }
 }

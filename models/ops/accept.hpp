@@ -31,7 +31,7 @@ struct AcceptOp {
     }
     Source& source = context.source;
     OpenHandle const& open = context.model.sequence(*name).open;
-    std::uint32_t const most = open.open ? open.written : 1;
+    std::uint32_t const most = open.open ? open.complete : 1;
     // All, none and all but one are where rounds break.
     switch (source.below(6)) {
       case 0:

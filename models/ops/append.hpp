@@ -6,6 +6,24 @@
 
 namespace holdfast::model {
 
+/// Commits what was opened, on a system or the model; when that is refused since rows are missing, writes
+/// them and commits again. Success says how often it was refused, and what was said then.
+template <typename Side>
+Observation commit_all(Side& side, SequenceName sequence, Observation const& opened) {
+  Observation const first = side.commit(sequence);
+  if (!first.is(ErrorCode::kIncomplete)) {
+    return first.after(opened);
+  }
+  Observation const filled = side.fill(sequence, false);
+  Observation const last = filled.ok ? side.commit(sequence) : filled;
+  if (!last.ok) {
+    return last;
+  }
+  Observation answer = Observation::success(1).after(opened);
+  answer.says.say_refusal(first.says);
+  return answer;
+}
+
 /// append sequence=s0 rows=5 token=1 piece=0 view=0 mode=inplace
 struct AppendOp {
   static constexpr char const* kName = "append";
@@ -20,24 +38,23 @@ struct AppendOp {
   std::uint32_t view = 0;
   StateMode mode = StateMode::kFresh;
   std::uint32_t skip = 0;
+  WritePlan plan;
 
+  [[nodiscard]] WriteStyle style() const {
+    return {.piece = piece, .view = view != 0, .mode = mode, .skip = skip, .plan = plan};
+  }
   [[nodiscard]] bool precondition(Model const& model) const {
-    return model.sequence(sequence).created && are_sane(count, token) && mode != StateMode::kRescan;
+    return model.sequence(sequence).created && are_sane(count, token) &&
+           mode != StateMode::kRescan && plan.via <= kStreamNames;
   }
   Observation apply(Model& model, Observation const& got) const {
-    Observation const opened = model.begin(
-        sequence, false, count, count, token, got.is(ErrorCode::kExhausted), view != 0, mode, skip);
-    return opened.ok ? model.commit(sequence).after(opened) : opened;
+    Observation const opened =
+        model.begin(sequence, false, count, count, token, got.is(ErrorCode::kExhausted), style());
+    return opened.ok ? commit_all(model, sequence, opened) : opened;
   }
   Observation run(System& system) const {
-    Observation const opened =
-        system.begin(sequence,
-                     false,
-                     count,
-                     count,
-                     token,
-                     {.piece = piece, .view = view != 0, .mode = mode, .skip = skip});
-    return opened.ok ? system.commit(sequence).after(opened) : opened;
+    Observation const opened = system.begin(sequence, false, count, count, token, style());
+    return opened.ok ? commit_all(system, sequence, opened) : opened;
   }
   static std::optional<AppendOp> generate(GenerateContext const& context) {
     auto const name = pick_sequence(context, SequenceWish::kAtRest);
@@ -54,7 +71,8 @@ struct AppendOp {
                     pick_piece(context.source),
                     context.source.one_in(4) ? 1U : 0U,
                     pick_mode(context, false),
-                    pick_skip(context)};
+                    pick_skip(context),
+                    pick_plan(context)};
   }
   /// Rows that are opened and kept at once. A handle without rows is not what an append without rows
   /// is, so it has one.
@@ -72,6 +90,7 @@ struct AppendOp {
     visit("view", view);
     visit("mode", mode, StateMode::kFresh);
     visit("skip", skip, 0U);
+    visit("plan", plan, WritePlan{});
   }
   template <typename Visitor>
   void openings(Visitor const& visit) const {

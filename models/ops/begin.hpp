@@ -23,29 +23,21 @@ struct BeginOp {
   std::uint32_t view = 0;
   StateMode mode = StateMode::kFresh;
   std::uint32_t skip = 0;
+  WritePlan plan;
 
+  [[nodiscard]] WriteStyle style() const {
+    return {.piece = piece, .view = view != 0, .mode = mode, .skip = skip, .plan = plan};
+  }
   [[nodiscard]] bool precondition(Model const& model) const {
     return model.sequence(sequence).created && written <= count && are_sane(count, token) &&
-           mode != StateMode::kRescan;
+           plan.via <= kStreamNames && mode != StateMode::kRescan;
   }
   Observation apply(Model& model, Observation const& got) const {
-    return model.begin(sequence,
-                       false,
-                       count,
-                       written,
-                       token,
-                       got.is(ErrorCode::kExhausted),
-                       view != 0,
-                       mode,
-                       skip);
+    return model.begin(
+        sequence, false, count, written, token, got.is(ErrorCode::kExhausted), style());
   }
   Observation run(System& system) const {
-    return system.begin(sequence,
-                        false,
-                        count,
-                        written,
-                        token,
-                        {.piece = piece, .view = view != 0, .mode = mode, .skip = skip});
+    return system.begin(sequence, false, count, written, token, style());
   }
   static std::optional<BeginOp> generate(GenerateContext const& context) {
     auto const name = pick_sequence(context, SequenceWish::kAtRest);
@@ -65,7 +57,8 @@ struct BeginOp {
                    pick_piece(source),
                    source.one_in(4) ? 1U : 0U,
                    pick_mode(context, false),
-                   pick_skip(context)};
+                   pick_skip(context),
+                   pick_plan(context)};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -77,6 +70,7 @@ struct BeginOp {
     visit("view", view);
     visit("mode", mode, StateMode::kFresh);
     visit("skip", skip, 0U);
+    visit("plan", plan, WritePlan{});
   }
   template <typename Visitor>
   void openings(Visitor const& visit) const {

@@ -32,6 +32,8 @@ struct Habits {
   std::uint32_t nonsense_rate = 40;
   /// One state in this many is written in place or rescanned, where there is one.
   std::uint32_t mode_rate = 2;
+  /// One write in this many is not as usual: it leaves something out, or does it otherwise or wrongly.
+  std::uint32_t freedom_rate = 8;
   LengthHabit lengths = LengthHabit::kAroundMean;
   NameHabit names = NameHabit::kAny;
 };

@@ -22,6 +22,7 @@
 #include "models/ops/drop_snapshot.hpp"
 #include "models/ops/erase.hpp"
 #include "models/ops/fault.hpp"
+#include "models/ops/fill.hpp"
 #include "models/ops/fork.hpp"
 #include "models/ops/leave.hpp"
 #include "models/ops/load_damaged.hpp"
@@ -88,7 +89,8 @@ using AllOps = OpTypes<CreateOp,
                        HealOp,
                        CancelOp,
                        LeaveOp,
-                       DelayOp>;
+                       DelayOp,
+                       FillOp>;
 
 /// One operation of a program.
 using AnyOp = AllOps::Any;
@@ -101,6 +103,19 @@ using AnyOp = AllOps::Any;
           return &known.items;
         } else {
           return nullptr;
+        }
+      },
+      op);
+}
+
+/// Whether an operation writes all parts alike.
+[[nodiscard]] inline bool writes_alike(AnyOp const& op) noexcept {
+  return std::visit(
+      [](auto const& known) {
+        if constexpr (requires { known.plan.is_plain(); }) {
+          return known.plan.is_plain();
+        } else {
+          return true;
         }
       },
       op);

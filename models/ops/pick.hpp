@@ -251,6 +251,24 @@ inline std::uint32_t pick_skip(GenerateContext const& context) noexcept {
   return skips ? context.source.between(1, 2 * context.model.shape().draft_lag()) : 0;
 }
 
+/// A write that is not as usual; through other streams where there are several.
+inline WritePlan any_plan(Source& source, bool has_streams) noexcept {
+  WritePlan plan{.liberty = static_cast<Liberty>(source.below(kLibertyCount))};
+  plan.mistake =
+      source.one_in(2) ? static_cast<Mistake>(source.below(kMistakeCount)) : Mistake::kNone;
+  plan.part = source.below(64);
+  plan.via = has_streams && source.one_in(2) ? source.below(kStreamNames) : kStreamNames;
+  plan.reversed = source.one_in(4);
+  return plan;
+}
+
+/// How a write is made: mostly as usual.
+inline WritePlan pick_plan(GenerateContext const& context) noexcept {
+  return context.source.one_in(context.habits.freedom_rate)
+             ? any_plan(context.source, context.model.is_asynchronous())
+             : WritePlan{};
+}
+
 /// Rows left of a live sequence.
 inline std::uint32_t room_of(Model const& model, SequenceName name) noexcept {
   return model.sequence(name).live ? model.shape().capacity.tokens - model.position(name) : 1;

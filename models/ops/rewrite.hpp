@@ -18,21 +18,25 @@ struct RewriteOp {
   Token token = 0;
   std::uint32_t piece = 0;
   std::uint32_t view = 0;
+  WritePlan plan;  // leaves nothing out: an engine that drafts anew writes all of it
 
+  [[nodiscard]] WriteStyle style() const {
+    return {.piece = piece, .view = view != 0, .again = true, .plan = plan};
+  }
   [[nodiscard]] bool precondition(Model const& model) const {
     // A round that is open takes its own rows only; what is not open must answer that it is stale.
     ModelSequence const& known = model.sequence(sequence);
     std::uint32_t const rows = known.open.open ? known.open.rows : model.shape().capacity.tokens;
-    std::uint32_t const written = known.open.open ? known.open.written : rows;
+    std::uint32_t const written = known.open.open ? known.open.complete : rows;
     return known.created && count != 0 && first <= written && first <= rows &&
-           count <= rows - first && are_sane(count, token);
+           count <= rows - first && are_sane(count, token) && !plan.lacks() &&
+           plan.via <= kStreamNames;
   }
   Observation apply(Model& model, Observation const& /*got*/) const {
-    return model.rewrite(sequence, first, count, token, view != 0);
+    return model.rewrite(sequence, first, count, token, style());
   }
   Observation run(System& system) const {
-    return system.rewrite(
-        sequence, first, count, token, {.piece = piece, .view = view != 0, .again = true});
+    return system.rewrite(sequence, first, count, token, style());
   }
   static std::optional<RewriteOp> generate(GenerateContext const& context) {
     auto const name = pick_sequence(context, SequenceWish::kOpenRound);
@@ -44,13 +48,16 @@ struct RewriteOp {
       return std::nullopt;
     }
     Source& source = context.source;
-    std::uint32_t const first = source.below(std::min(open.written, open.rows - 1) + 1);
+    std::uint32_t const first = source.below(std::min(open.complete, open.rows - 1) + 1);
+    WritePlan plan = pick_plan(context);
+    plan.liberty = plan.lacks() ? Liberty::kNone : plan.liberty;
     return RewriteOp{*name,
                      first,
                      source.between(1, open.rows - first),
                      context.model.next_token(),
                      pick_piece(source),
-                     source.one_in(4) ? 1U : 0U};
+                     source.one_in(4) ? 1U : 0U,
+                     plan};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -60,6 +67,7 @@ struct RewriteOp {
     visit("token", token);
     visit("piece", piece);
     visit("view", view);
+    visit("plan", plan, WritePlan{});
   }
   template <typename Add>
   static void choices(SmallScope const& scope, Add const& add) {

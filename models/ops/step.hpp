@@ -91,7 +91,17 @@ struct StepOp {
   std::uint32_t skip = 0;
   std::uint32_t whole = 0;           // rows of all items by one write for several layers
   std::uint32_t via = kStreamNames;  // stream of that write; that many: the program's
+  WritePlan plan;                    // parts are counted over all items
 
+  [[nodiscard]] WriteStyle style() const {
+    bool const is_elsewhere = whole != 0 && via < kStreamNames;
+    return {.piece = piece,
+            .view = view != 0,
+            .skip = skip,
+            .whole = whole != 0,
+            .via = is_elsewhere ? std::optional{Stream{via}} : std::nullopt,
+            .plan = plan};
+  }
   [[nodiscard]] bool precondition(Model const& model) const {
     for (StepPart const& item : items) {
       bool const is_append = item.deed == StepDeed::kAppend;
@@ -106,20 +116,14 @@ struct StepOp {
         return false;
       }
     }
-    return via <= kStreamNames && items.count <= 2 * model.shape().capacity.sequences;
+    return via <= kStreamNames && plan.via <= kStreamNames &&
+           items.count <= 2 * model.shape().capacity.sequences;
   }
   Observation apply(Model& model, Observation const& got) const {
-    return model.step(items, got.is(ErrorCode::kExhausted), skip);
+    return model.step(items, got.is(ErrorCode::kExhausted), style());
   }
   Observation run(System& system, StepFate const& fate = {}) const {
-    bool const is_elsewhere = whole != 0 && via < kStreamNames;
-    return system.step(items,
-                       {.piece = piece,
-                        .view = view != 0,
-                        .skip = skip,
-                        .whole = whole != 0,
-                        .via = is_elsewhere ? std::optional{Stream{via}} : std::nullopt},
-                       fate);
+    return system.step(items, style(), fate);
   }
   static std::optional<StepOp> generate(GenerateContext const& context);
   /// A step over sequences at rest; nothing when none was drawn.
@@ -132,6 +136,7 @@ struct StepOp {
     visit("skip", skip, 0U);
     visit("whole", whole, 0U);
     visit("via", via, kStreamNames);
+    visit("plan", plan, WritePlan{});
   }
   template <typename Visitor>
   void openings(Visitor const& visit) const {
@@ -235,6 +240,10 @@ inline std::optional<StepOp> StepOp::generate_items(GenerateContext const& conte
 
 inline std::optional<StepOp> StepOp::generate(GenerateContext const& context) {
   auto op = generate_items(context);
+  if (op) {
+    op->plan = pick_plan(context);
+    op->plan.part += op->items.count > 1 ? context.source.below(1024) : 0;
+  }
   if (!context.model.is_asynchronous()) {
     return op;  // one stream is as good as another
   }

@@ -26,28 +26,21 @@ struct VerifyOp {
   std::uint32_t view = 0;
   StateMode mode = StateMode::kFresh;
   std::uint32_t skip = 0;
+  WritePlan plan;
 
+  [[nodiscard]] WriteStyle style() const {
+    return {.piece = piece, .view = view != 0, .mode = mode, .skip = skip, .plan = plan};
+  }
   [[nodiscard]] bool precondition(Model const& model) const {
-    return model.sequence(sequence).created && written <= count && are_sane(count, token);
+    return model.sequence(sequence).created && written <= count && are_sane(count, token) &&
+           plan.via <= kStreamNames;
   }
   Observation apply(Model& model, Observation const& got) const {
-    return model.begin(sequence,
-                       true,
-                       count,
-                       written,
-                       token,
-                       got.is(ErrorCode::kExhausted),
-                       view != 0,
-                       mode,
-                       skip);
+    return model.begin(
+        sequence, true, count, written, token, got.is(ErrorCode::kExhausted), style());
   }
   Observation run(System& system) const {
-    return system.begin(sequence,
-                        true,
-                        count,
-                        written,
-                        token,
-                        {.piece = piece, .view = view != 0, .mode = mode, .skip = skip});
+    return system.begin(sequence, true, count, written, token, style());
   }
   static std::optional<VerifyOp> generate(GenerateContext const& context) {
     auto const name = pick_sequence(context, SequenceWish::kAtRest);
@@ -67,7 +60,8 @@ struct VerifyOp {
                     pick_piece(source),
                     source.one_in(4) ? 1U : 0U,
                     pick_mode(context, true),
-                    pick_skip(context)};
+                    pick_skip(context),
+                    pick_plan(context)};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -79,6 +73,7 @@ struct VerifyOp {
     visit("view", view);
     visit("mode", mode, StateMode::kFresh);
     visit("skip", skip, 0U);
+    visit("plan", plan, WritePlan{});
   }
   template <typename Visitor>
   void openings(Visitor const& visit) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/reference/model.hpp"
+#include "models/reference/parts.hpp"
 
 namespace holdfast::model {
 
@@ -13,17 +14,34 @@ Observation Model::stale_handle(SequenceName name) const noexcept {
                               sequences_[name.value].live ? "handle" : "sequence");
 }
 
-/// Engines write the same rows of all planes: the first that must be written lacks them.
-Observation Model::missing_rows(std::uint32_t written, std::uint32_t keep) const noexcept {
+/// All parts that must be written have the same rows but for one, which has the complete ones: when the
+/// others lack some too, the first that refusals name does.
+Observation Model::missing_rows(OpenHandle const& open, std::uint32_t keep) const noexcept {
   auto const first = std::find_if(shape_.named.begin(), shape_.named.end(), [&](auto const& one) {
     return one.plane == ModelShape::kNoPlane ||
            (!shape_.planes[one.plane].derived && rule_of(one.kind) != PlaneRule::kDraft);
   });
-  Observation answer = Observation::failure(ErrorCode::kIncomplete);
-  if (first != shape_.named.end()) {
-    answer = Observation::failure(ErrorCode::kIncomplete, name_of(first->kind), written, keep);
-    answer.says.layer = first->layer;
+  if (first == shape_.named.end()) {
+    return Observation::failure(ErrorCode::kIncomplete);
   }
+  PlaneKind kind = first->kind;
+  std::uint32_t layer = first->layer;
+  std::uint32_t written = open.written;
+  if (open.complete != open.written) {
+    Part const part = *part_of(shape_, open.lacking);
+    bool const is_state = part.plane == UINT32_MAX;
+    PlaneKind const own =
+        is_state ? shape_.states[part.state].kind : shape_.planes[part.plane].kind;
+    std::uint32_t const of =
+        is_state ? shape_.states[part.state].layer : shape_.planes[part.plane].layer;
+    if (written >= keep || (part.rank == 0 && own == kind && of == layer)) {
+      kind = own;
+      layer = of;
+      written = open.complete;
+    }
+  }
+  Observation answer = Observation::failure(ErrorCode::kIncomplete, name_of(kind), written, keep);
+  answer.says.layer = layer;
   return answer;
 }
 

@@ -14,6 +14,7 @@
 
 #include "models/observation.hpp"
 #include "models/reference/planes.hpp"
+#include "models/write_style.hpp"
 
 namespace holdfast::model {
 
@@ -25,12 +26,13 @@ struct ModelShape {
   std::vector<PlaneShape> planes;  // pool keys carry their ring's fields
   std::vector<std::uint32_t>
       window_of_plane;  // index into `windows`, by plane; kWindowLimit for none
+  std::vector<std::uint32_t> written_planes;  // those that an engine writes
   std::vector<StateShape> states;
   std::vector<std::uint32_t> state_offsets;  // in elements, by state
   std::uint32_t state_elements = 0;
   std::vector<std::uint32_t> shard_offsets;  // the same in what one rank holds
   std::uint32_t shard_state_elements = 0;
-  /// Planes of one shape of which only the last rows stay; the same rows of all of them do.
+  /// Planes of one class of which only the last rows stay; the same rows of all of them do.
   struct Window {
     ReferenceWindow const* meaning;
     PlaneShape plane;  // the first of them
@@ -93,10 +95,13 @@ struct OpenHandle {
   bool open = false;
   bool round = false;
   std::uint32_t rows = 0;
-  std::uint32_t written = 0;
+  std::uint32_t written = 0;     // that were written of most parts
+  std::uint32_t complete = 0;    // that were written of all parts
+  bool is_uneven = false;        // one part was not written as the others were
+  WritePlan lacking;             // that left rows of one part out, if there are such
   std::uint32_t draft_rows = 0;  // of draft planes that may be written, from the watermark on
   std::uint32_t drafted = 0;     // of them that are
-  bool viewed = false;           // rings were given out as views, where they take the rows
+  std::array<std::uint32_t, kWindowLimit> reached{};  // that may have been written, by window
   StateMode mode = StateMode::kFresh;
   bool drop_is_exact = true;  // dropping would leave the sequence as it was
   std::uint32_t slots = 0;    // most state slots that it holds besides the sequence's own
@@ -104,8 +109,10 @@ struct OpenHandle {
 
   /// Forgets everything but its memory.
   void reset() noexcept {
-    open = round = viewed = false;
-    rows = written = slots = draft_rows = drafted = 0;
+    open = round = is_uneven = false;
+    lacking = {};
+    reached.fill(0);
+    rows = written = complete = slots = draft_rows = drafted = 0;
     mode = StateMode::kFresh;
     drop_is_exact = true;
     tokens.clear();
@@ -168,21 +175,23 @@ class Model {
   void set_operation(std::uint32_t index) noexcept { operation_ = index; }
 
   Observation create(SequenceName name, bool exhausted);
-  /// `view`: the rows go through views, where a plane has them; `skip`: rows of draft planes that
-  /// are left out at the end.
+  /// Of the style its view, mode, skip and plan mean something here.
   Observation begin(SequenceName name,
                     bool round,
                     std::uint32_t rows,
                     std::uint32_t written,
                     Token token,
                     bool exhausted,
-                    bool view = false,
-                    StateMode mode = StateMode::kFresh,
-                    std::uint32_t skip = 0);
-  Observation rewrite(
-      SequenceName name, std::uint32_t first, std::uint32_t count, Token token, bool view = false);
+                    WriteStyle const& style = {});
+  Observation rewrite(SequenceName name,
+                      std::uint32_t first,
+                      std::uint32_t count,
+                      Token token,
+                      WriteStyle const& style = {});
+  /// Writes what an open append lacks. Success says its rows.
+  Observation fill(SequenceName name, bool view);
   /// Begins and finishes all items, or none. Success counts the rows that were kept.
-  Observation step(StepParts const& items, bool exhausted, std::uint32_t skip = 0);
+  Observation step(StepParts const& items, bool exhausted, WriteStyle const& style = {});
   Observation commit(SequenceName name);
   /// Success is 0 when the drop was exact, 1 when it lost the state.
   Observation drop(SequenceName name);
@@ -283,6 +292,12 @@ class Model {
   [[nodiscard]] std::uint32_t slots_held() const noexcept;
   [[nodiscard]] bool is_state_shared(std::uint32_t history) const noexcept;
   [[nodiscard]] std::uint32_t slots_of(StepPart const& part) const noexcept;
+  /// The parts have open rows [first, end) written, but for what the plan leaves out.
+  void note_written(SequenceName name,
+                    std::uint32_t first,
+                    std::uint32_t end,
+                    WriteStyle const& style);
+  void complete(SequenceName name);
   /// Says what was committed and what is to be appended again.
   void close_round(SequenceName name, std::uint32_t keep, Details::Item& says);
   /// Whether a sequence can start with so many rows of the entry.
@@ -305,7 +320,7 @@ class Model {
   void say_bytes(History const& history, Details& says) const noexcept;
   /// What is said of the handle that was just opened.
   void say_opened(SequenceName name, Details& says) const noexcept;
-  [[nodiscard]] Observation missing_rows(std::uint32_t written, std::uint32_t keep) const noexcept;
+  [[nodiscard]] Observation missing_rows(OpenHandle const& open, std::uint32_t keep) const noexcept;
   void close_handle(SequenceName name, std::uint32_t keep);
   std::uint32_t take_history();
   void copy_history(std::uint32_t from, std::uint32_t to);

@@ -24,6 +24,9 @@ struct LayerShape {
       throw InputError("layout: layer " + std::to_string(layer) +
                        ": rows of more than 4096 elements are not modelled");
     }
+    if (!plane.derived) {
+      shape.written_planes.push_back(static_cast<std::uint32_t>(shape.planes.size()));
+    }
     shape.planes.push_back(plane);
     ReferenceWindow const* const meaning = AllReferences::find(plane.kind)->window;
     shape.window_of_plane.push_back(meaning == nullptr ? kWindowLimit : window_of(plane, *meaning));
@@ -37,9 +40,7 @@ struct LayerShape {
   [[nodiscard]] std::uint32_t window_of(PlaneShape const& plane,
                                         ReferenceWindow const& meaning) const {
     auto const same = [&](ModelShape::Window const& window) {
-      return window.meaning == &meaning && window.plane.pool == plane.pool &&
-             window.plane.window_rows == plane.window_rows &&
-             window.plane.ring_rows == plane.ring_rows;
+      return window.meaning == &meaning && is_of_class(window.plane, plane);
     };
     auto const found = std::find_if(shape.windows.begin(), shape.windows.end(), same);
     auto const index = static_cast<std::uint32_t>(found - shape.windows.begin());
@@ -53,13 +54,6 @@ struct LayerShape {
   }
 };
 
-/// Whether layers with such planes share a plane class.
-bool are_alike(PlaneShape const& a, PlaneShape const& b) {
-  return a.stage == b.stage && a.kind == b.kind && a.elements == b.elements &&
-         a.strips == b.strips && a.formats == b.formats && a.pool == b.pool &&
-         a.window_rows == b.window_rows && a.heads == b.heads;
-}
-
 /// Puts planes and states into the order in which refusals name them, and counts the classes.
 void name_planes(ModelShape& shape) {
   for (std::uint32_t i = 0; i < shape.planes.size(); ++i) {
@@ -67,7 +61,7 @@ void name_planes(ModelShape& shape) {
     shape.named.push_back({plane.kind, plane.stage, plane.layer, i});
     auto const first = shape.planes.begin() + i;
     bool const is_first = std::none_of(
-        shape.planes.begin(), first, [&](auto const& other) { return are_alike(plane, other); });
+        shape.planes.begin(), first, [&](auto const& other) { return is_of_class(plane, other); });
     shape.class_count += is_first ? 1 : 0;
     bool const is_draft = rule_of(plane.kind) == PlaneRule::kDraft;
     shape.draft = is_draft && !shape.has_draft() ? i : shape.draft;

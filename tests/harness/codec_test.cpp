@@ -115,7 +115,7 @@ TEST(ProgramCodec, DamagedProgramsAreOtherPrograms) {
 
 TEST(ProgramCodec, OtherBytesAreTheEmptyProgram) {
   for (Bytes const& bytes :
-       {Bytes{}, Bytes{kProgramMagic}, Bytes{kProgramMagic, 3, 0, 0}, Bytes{'h', 'o', 'l', 'd'}}) {
+       {Bytes{}, Bytes{kProgramMagic}, Bytes{kProgramMagic, 2, 0, 0}, Bytes{'h', 'o', 'l', 'd'}}) {
     model::Trace const program = decode_program(bytes);
     EXPECT_TRUE(program.geometry.empty());
     EXPECT_TRUE(program.ops.empty());
@@ -160,7 +160,7 @@ TEST(ProgramCodec, FilesAreTracesOrPrograms) {
   EXPECT_EQ(model::print_trace(load_program(write("bytes", encode_program(program)))), text);
   EXPECT_EQ(model::print_trace(load_program(write("text", {text.begin(), text.end()}))), text);
   std::string const other = write("other", {kProgramMagic, 9, 0});
-  EXPECT_EQ(refusal(other), other + ": is an encoded program, but not of version 1 or 2");
+  EXPECT_EQ(refusal(other), other + ": is an encoded program, but not of version 3 or 4");
   std::string const bare = write("bare", {kProgramMagic, kProgramVersion});
   EXPECT_EQ(refusal(bare), bare + ": is an encoded program without a geometry");
   std::filesystem::remove_all(folder);

@@ -384,7 +384,9 @@ TEST_F(Manners, AnInterruptOfTheWholeGroupIsNoFinding) {
     EXPECT_EQ(json.value("failed", 0), 0) << json.dump(2);
     EXPECT_TRUE(json.value("survivors", Json::array()).empty()) << json.dump(2);
     for (Json const& kill : json.value("kills", Json::array())) {
-      EXPECT_NE(kill.at("invariants"), Json({"CRASH"})) << kill;
+      // A library that lets a sequence into a step twice may crash by itself.
+      EXPECT_TRUE(kill.at("invariants") != Json({"CRASH"}) || kill.at("mutant") == "twice_in_step")
+          << kill;
     }
   }
 }

@@ -12,6 +12,7 @@
 
 #include "models/geometry/geometry.hpp"
 #include "models/input_error.hpp"
+#include "models/reference/parts.hpp"
 
 namespace holdfast::model {
 namespace {
@@ -111,6 +112,37 @@ TEST_F(ModelTest, ArgumentsAreChecked) {
   EXPECT_EQ(model_.accept(kS0, 1), no(ErrorCode::kInvalidArgument));
   EXPECT_EQ(model_.accept(kS0, 0), ok(0));
   EXPECT_EQ(model_.truncate(kS0, 65), no(ErrorCode::kInvalidArgument));
+}
+
+TEST_F(ModelTest, APartThatIsLeftOutIsMissing) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  std::uint32_t token = 1;
+  for (std::uint32_t part = 0; part < parts_of_rank(model_.shape()); ++part) {
+    SCOPED_TRACE(part);
+    WriteStyle const omit{.plan = {.liberty = Liberty::kOmit, .part = part}};
+    WriteStyle const cut{.plan = {.liberty = Liberty::kShort, .part = part}};
+    ASSERT_TRUE(model_.begin(kS0, false, 3, 3, token, false, omit).ok);
+    Observation const refused = model_.commit(kS0);
+    EXPECT_EQ(refused, no(ErrorCode::kIncomplete));
+    Part const left_out = *part_of(model_.shape(), omit.plan);
+    bool const is_state = left_out.plane == UINT32_MAX;
+    EXPECT_EQ(refused.says.layer,
+              is_state ? model_.shape().states[left_out.state].layer
+                       : model_.shape().planes[left_out.plane].layer);
+    EXPECT_EQ(refused.says.got, 0);
+    EXPECT_EQ(refused.says.limit, 3);
+    EXPECT_EQ(model_.fill(kS0, false), ok(3));
+    EXPECT_EQ(model_.commit(kS0), ok(0));
+    EXPECT_EQ(model_.fill(kS0, false), no(ErrorCode::kStale));
+    ASSERT_TRUE(model_.begin(kS0, true, 3, 3, token + 3, false, cut).ok);
+    EXPECT_EQ(model_.fill(kS0, false), no(ErrorCode::kStale)) << "rounds are written again";
+    Observation const cut_off = model_.accept(kS0, 3);
+    EXPECT_EQ(cut_off, no(ErrorCode::kIncomplete));
+    EXPECT_EQ(cut_off.says.layer, refused.says.layer);
+    EXPECT_EQ(cut_off.says.got, 2);
+    EXPECT_EQ(model_.accept(kS0, 2), ok(2));
+    token += 6;
+  }
 }
 
 TEST_F(ModelTest, MissingRowsKeepTheHandleOpen) {
@@ -302,7 +334,7 @@ TEST(ModelShapes, AreReadFromLayouts) {
 class StateTest : public testing::Test {
  protected:
   Observation begin(SequenceName name, bool round, std::uint32_t rows, StateMode mode) {
-    return model_.begin(name, round, rows, rows, model_.next_token(), false, false, mode);
+    return model_.begin(name, round, rows, rows, model_.next_token(), false, {.mode = mode});
   }
   bool exact(SequenceName name) { return model_.sequence(name).open.drop_is_exact; }
   std::uint32_t state(SequenceName name) { return model_.history(model_.sequence(name)).state_id; }
@@ -352,7 +384,7 @@ TEST_F(StateTest, AnInPlaceRoundKeepsWhatTheOtherKindsKeep) {
   for (std::uint32_t keep = 0; keep <= 3; ++keep) {
     Token const token = model_.next_token();
     ASSERT_TRUE(model_.begin(kS0, true, 3, 3, token, false).ok);
-    ASSERT_TRUE(model_.begin(kS1, true, 3, 3, token, false, false, StateMode::kInPlace).ok);
+    ASSERT_TRUE(model_.begin(kS1, true, 3, 3, token, false, {.mode = StateMode::kInPlace}).ok);
     EXPECT_EQ(model_.accept(kS0, keep), ok(keep));
     EXPECT_EQ(model_.accept(kS1, keep), ok(keep));
     History const& columns = model_.history(model_.sequence(kS0));
@@ -369,7 +401,7 @@ TEST_F(StateTest, ARescanRoundKeepsWhatTheOtherKindsKeepForOneSlot) {
   for (std::uint32_t keep = 0; keep <= 3; ++keep) {
     Token const token = model_.next_token();
     ASSERT_TRUE(model_.begin(kS0, true, 3, 3, token, false).ok);
-    ASSERT_TRUE(model_.begin(kS1, true, 3, 3, token, false, false, StateMode::kRescan).ok);
+    ASSERT_TRUE(model_.begin(kS1, true, 3, 3, token, false, {.mode = StateMode::kRescan}).ok);
     EXPECT_TRUE(exact(kS1));
     EXPECT_EQ(model_.sequence(kS1).open.slots, 1U);
     EXPECT_EQ(model_.accept(kS0, keep), ok(keep));
@@ -387,7 +419,7 @@ TEST_F(StateTest, ARescanRoundKeepsWhatTheOtherKindsKeepForOneSlot) {
 TEST(Rescan, NeedsAStashWhereThereIsAState) {
   Model without{shape_of("jamba-mini")};
   ASSERT_TRUE(without.create(kS0, false).ok);
-  EXPECT_EQ(without.begin(kS0, true, 1, 1, 1, false, false, StateMode::kRescan),
+  EXPECT_EQ(without.begin(kS0, true, 1, 1, 1, false, {.mode = StateMode::kRescan}),
             no(ErrorCode::kInvalidArgument));
   StepParts const items{.parts = {{.deed = StepDeed::kVerify,
                                    .sequence = kS0,
@@ -398,7 +430,7 @@ TEST(Rescan, NeedsAStashWhereThereIsAState) {
   EXPECT_EQ(without.step(items, false), no(ErrorCode::kInvalidArgument));
   Model stateless{shape_of("tiny-rows")};
   ASSERT_TRUE(stateless.create(kS0, false).ok);
-  EXPECT_TRUE(stateless.begin(kS0, true, 1, 1, 1, false, false, StateMode::kRescan).ok);
+  EXPECT_TRUE(stateless.begin(kS0, true, 1, 1, 1, false, {.mode = StateMode::kRescan}).ok);
 }
 
 TEST_F(StateTest, AStepLooksAtWhatIsSharedBeforeItChangesAnything) {

@@ -53,6 +53,13 @@ struct RandomFields {
   void operator()(char const* /*name*/, Damage& value) const {
     value = static_cast<Damage>(source.below(kDamageCount));
   }
+  void operator()(char const* name, WritePlan& plan) const {
+    plan.liberty = static_cast<Liberty>(source.below(kLibertyCount));
+    plan.mistake = static_cast<Mistake>(source.below(kMistakeCount));
+    (*this)(name, plan.part);
+    plan.via = source.below(kStreamNames + 1);
+    plan.reversed = source.one_in(2);
+  }
   void operator()(char const* /*name*/, FaultKind& value) const {
     value = static_cast<FaultKind>(source.below(kFaultKindCount));
   }
@@ -89,6 +96,14 @@ struct FieldValues {
   void operator()(char const* /*name*/, EntryName& value) { values.push_back(value.value); }
   void operator()(char const* /*name*/, Damage& value) {
     values.push_back(static_cast<std::uint32_t>(value));
+  }
+  void operator()(char const* /*name*/, WritePlan& plan) {
+    values.insert(values.end(),
+                  {static_cast<std::uint32_t>(plan.liberty),
+                   static_cast<std::uint32_t>(plan.mistake),
+                   plan.part,
+                   plan.via,
+                   plan.reversed ? 1U : 0U});
   }
   void operator()(char const* /*name*/, FaultKind& value) {
     values.push_back(static_cast<std::uint32_t>(value));
@@ -301,6 +316,25 @@ TEST(Trace, FieldsWithADefaultMayBeMissingAndArePrintedOnlyWhenTheyDiffer) {
   EXPECT_EQ(refusal_of_op(line + " mod=fresh"), "x:4:50: unexpected 'mod=fresh'");
   EXPECT_EQ(refusal_of_op(line + " mode=inplace mode=inplace"),
             "x:4:63: unexpected 'mode=inplace'");
+}
+
+TEST(Trace, APlanSaysWhatIsNotAsUsual) {
+  std::string const line = "append sequence=s0 rows=5 token=1 piece=0 view=0 plan=";
+  auto const plan_after = [&](std::string const& plan) {
+    return text_of(parse_trace(std::string{kHeader} + line + plan + "\n", "x").ops.front());
+  };
+  EXPECT_EQ(plan_after("none"), line.substr(0, line.size() - 6));
+  EXPECT_EQ(plan_after("omit"), line + "omit");
+  EXPECT_EQ(plan_after("none,reversed"), line + "none,reversed");
+  EXPECT_EQ(plan_after("twice,wrong:rank,via:2,part:3"), line + "twice,part:3,via:2,wrong:rank");
+  EXPECT_EQ(refusal_of_op(line + "never"), "x:4:55: 'never' is nothing that a write may do");
+  EXPECT_EQ(refusal_of_op(line), "x:4:55: '' is nothing that a write may do");
+  EXPECT_EQ(refusal_of_op(line + "omit,part:x"), "x:4:65: 'x' is no number for 'part'");
+  EXPECT_EQ(refusal_of_op(line + "omit,wrong:all"), "x:4:66: 'all' is no mistake that is known");
+  EXPECT_EQ(refusal_of_op(line + "omit,omit"),
+            "x:4:60: a plan has part, via, wrong and reversed, not 'omit'");
+  EXPECT_EQ(refusal_of_op(line + "omit,"),
+            "x:4:60: a plan has part, via, wrong and reversed, not ''");
 }
 
 TEST(Trace, ItemsOfAStepMayEndInAMode) {

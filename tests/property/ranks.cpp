@@ -38,8 +38,16 @@ model::ModelShape gathered_shape(Layout const& layout) {
   return shape;
 }
 
-/// The same operation with rounds of one kind.
+/// The same operation with rounds of one kind. An engine that takes liberties with one rank has nothing to compare on another
+/// number of ranks: all are written alike.
 model::AnyOp with_rounds(model::AnyOp op, StateMode kind) {
+  std::visit(
+      [](auto& known) {
+        if constexpr (requires { known.plan; }) {
+          known.plan = {};
+        }
+      },
+      op);
   if (auto* const verify = std::get_if<model::VerifyOp>(&op); verify != nullptr) {
     verify->mode = kind;
   }

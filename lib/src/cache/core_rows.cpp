@@ -252,6 +252,9 @@ Result<RowsView> Core::rows_view(HandleId id,
   }
   HOLDFAST_TRY(check_view(sequences_[id.index], plane));
   std::uint32_t const open = open_range(id.index, plane).count;
+  if (written == 0 && HOLDFAST_MUTANT(kLookTakenForWrite)) {
+    written = open;
+  }
   writes_.raise(id.index, plane, layer_index, rank, std::min(written, open));
   writes_.view(id.index, plane, layer_index, rank);
   return make_view(id.index, plane, layer_index, rank);
@@ -366,8 +369,11 @@ Status Core::check_written(std::uint32_t index, std::uint32_t keep) const noexce
       std::uint32_t const written = writes_.rows(index, plane, layer, i % plan_.ranks);
       // What a rescan makes without a stash of its own is not written.
       bool const is_made = sequences_[index].mode == StateMode::kRescan && known.traits->is_slot &&
-                           plan_.stash_views[known.first_state + layer].row_bytes == 0;
-      if (written < keep && !is_made) {
+                           (plan_.stash_views[known.first_state + layer].row_bytes == 0 ||
+                            HOLDFAST_MUTANT(kStashTakenForMade));
+      bool const is_unseen = (layer != 0 && HOLDFAST_MUTANT(kFirstLayerDecides)) ||
+                             (i % plan_.ranks != 0 && HOLDFAST_MUTANT(kFirstRankWrites));
+      if (written < keep && !is_made && !is_unseen) {
         return Error{.code = ErrorCode::kIncomplete,
                      .text = "rows are missing",
                      .subject = name_of(plan_.kind_of(known, layer)),
@@ -388,7 +394,9 @@ void Core::close_planes(std::uint32_t index, std::uint32_t keep) noexcept {
     PlaneWrites const written = writes_.of(index, plane_index);
     // Through a view the engine may have written any open row.
     bool const any_row = written.is_viewed && !HOLDFAST_MUTANT(kViewNotCounted);
-    std::uint32_t const reached = any_row ? record.rows : written.most;
+    std::uint32_t const reached = any_row                             ? record.rows
+                                  : HOLDFAST_MUTANT(kReachOfTheLeast) ? written.least
+                                                                      : written.most;
     plane.close(owner_of(index),
                 {.opening = opening,
                  .keep = keep,

@@ -42,6 +42,9 @@ Status Core::write_rows(HandleId id,
                         std::uint32_t rank,
                         Stream stream) noexcept {
   HOLDFAST_TRY(check_open(id, ticket));
+  if (HOLDFAST_MUTANT(kRankClamped)) {
+    rank = std::min(rank, plan_.ranks - 1);
+  }
   HOLDFAST_TRY(check_rank(rank));
   SequenceRecord& record = sequences_[id.index];
   std::uint32_t layer_index = 0;
@@ -55,14 +58,17 @@ Status Core::write_rows(HandleId id,
         "plane", "has no rows to write: states go through state() and held(), pool keys are built");
   }
   std::uint32_t const written = writes_.rows(id.index, plane, layer_index, rank);
-  if (record.open == OpenKind::kAppend) {
+  if (record.open == OpenKind::kAppend && !(rows.first != 0 && HOLDFAST_MUTANT(kFirstNotIgnored))) {
     rows.first = written;  // in order, each once
   }
-  if (rows.first > written) {
+  if (rows.first > written && !HOLDFAST_MUTANT(kGapIgnored)) {
     return invalid("first", "rows below it are not written yet", rows.first, written);
   }
   std::uint32_t const open = open_range(id.index, plane).count;
   if (rows.count > open - rows.first) {
+    if (HOLDFAST_MUTANT(kRefusedWriteCounts)) {
+      writes_.raise(id.index, plane, layer_index, rank, open);
+    }
     return invalid("count", "goes past the open rows", std::int64_t{rows.first} + rows.count, open);
   }
   if (rows.count == 0) {
@@ -71,7 +77,9 @@ Status Core::write_rows(HandleId id,
   if (rows.source == nullptr) {
     return invalid("source", "must not be null");
   }
+  Mark const before = record.mark;
   HOLDFAST_TRY(enter(record, stream));
+  record.mark = HOLDFAST_MUTANT(kWriteNotMarked) ? before : record.mark;
   writes_.raise(id.index, plane, layer_index, rank, rows.first + rows.count);
   Status launched;
   if (known->pooled) {
@@ -127,7 +135,7 @@ Status Core::build_viewed_keys(std::uint32_t index, std::uint32_t keep, Stream s
     for (std::uint32_t i = 0; i < plan_.ranks * layers; ++i) {
       std::uint32_t const layer = i / plan_.ranks;
       std::uint32_t const rank = i % plan_.ranks;
-      if (writes_.is_viewed(index, plane, layer, rank)) {
+      if (writes_.is_viewed(index, plane, layer, HOLDFAST_MUTANT(kFirstRankViewed) ? 0 : rank)) {
         HOLDFAST_SOMETIMES(kViewedKeysBuilt, true);
         planes::WriteRowsParameters const rows{
             .view = {}, .source = nullptr, .first = 0, .count = keep};
@@ -165,7 +173,8 @@ Status Core::check_unwritten(HandleId step,
                              std::uint32_t rank) const noexcept {
   for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
     ItemRequest const& item = items_of(step)[i];
-    if (item.kind != OpenKind::kAppend || writes_.is_untouched(item.id.index, plane, rank)) {
+    if (item.kind != OpenKind::kAppend || writes_.is_untouched(item.id.index, plane, rank) ||
+        HOLDFAST_MUTANT(kStepWritesAgain)) {
       continue;
     }
     for (std::uint32_t layer = 0; layer < layers; ++layer) {
@@ -282,7 +291,8 @@ Status Core::write_step(HandleId step,
 void Core::count_written(ItemRequest const& item,
                          StepLayers const& layers,
                          std::uint32_t rank) noexcept {
-  if (layers.layers == plan_.classes[layers.plane].layer_count) {
+  if (layers.layers == plan_.classes[layers.plane].layer_count ||
+      HOLDFAST_MUTANT(kPartOfClassIsAll)) {
     writes_.raise_all(item.id.index, layers.plane, rank);
     return;
   }
