@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 
 #include "fuzz/files.hpp"
@@ -90,9 +91,8 @@ std::string summary(EngineResult const& result) {
       "engine      {} {}\nprograms    {} ({:.0f}/s)\noperations  {}, {} refused, {} weak; {} not "
       "sent; {:.1f} % of those drawn left out for known findings\n"
       "logits      {} compared; {} histories asked for, {} known\n"
-      "tolerance   {:.1e}; noise {:.1e}, signal {:.1e}\ncovered     {} of (operation, operation, "
-      "knob, "
-      "answer)\ntime        {:.1f} s, {} processes\n",
+      "tolerance   {:.1e}{}\ncovered     {} of (operation, operation, knob, answer)\ntime        "
+      "{:.1f} s, {} processes\n",
       result.hello.engine,
       result.hello.version,
       counts.programs,
@@ -106,8 +106,10 @@ std::string summary(EngineResult const& result) {
       counts.session.cold_asked,
       counts.session.cold_known,
       result.calibration.tolerance,
-      result.calibration.noise,
-      result.calibration.signal,
+      result.calibration.signal == 0 ? "; given, noise and signal were not measured"
+                                     : fmt::format("; noise {:.1e}, signal {:.1e}",
+                                                   result.calibration.noise,
+                                                   result.calibration.signal),
       result.coverage.size(),
       result.seconds,
       counts.session.starts);
@@ -217,6 +219,20 @@ Json json_of(fuzz::Calibration const& calibration) {
           {"tolerance", calibration.tolerance}};
 }
 
+/// A run that compared nothing has not held.
+void check_compared(EngineResult const& result) {
+  if (result.counts.compared == 0 && result.counts.failed == 0 && !was_interrupted()) {
+    throw model::InputError(
+        fmt::format("target {}: no logits were compared in {}, so that nothing was checked: {:.1f} "
+                    "% of the operations were left out for known "
+                    "findings, and {} refused",
+                    result.hello.engine,
+                    counted(result.counts.programs, "program"),
+                    100 * share_left_out(result.counts),
+                    result.counts.refused));
+  }
+}
+
 int run_target(TargetOptions const& options) {
   fuzz::Target const target = load_target(options);
   if (options.save) {
@@ -225,9 +241,11 @@ int run_target(TargetOptions const& options) {
   catch_interrupts();
   EngineResult result = run_programs(options, target, true);
   bool const failed = result.first_index.has_value();
+  check_compared(result);
   Json json = summary_json(result);
   json["coverage"] = result.coverage;
   std::string text = summary(result);
+  std::exception_ptr not_saved;
   if (failed) {
     std::string const what = shows(result.first_verdict, result.first);
     std::vector<std::string> again = {"run",
@@ -236,39 +254,51 @@ int run_target(TargetOptions const& options) {
                                       "--programs",
                                       std::to_string(*result.first_index + 1)};
     if (options.save) {
-      write_file(
-          *options.save,
-          trace_of(target, result.hello.engine + " " + result.hello.version, result.first, what));
-      again = {"replay", *options.save};
+      try {
+        write_file(
+            *options.save,
+            trace_of(target, result.hello.engine + " " + result.hello.version, result.first, what));
+        again = {"replay", *options.save};
+      } catch (...) {
+        not_saved = std::current_exception();  // what was found is told first
+      }
     }
+    bool const saved = options.save && !not_saved;
     json["failure"] = {{"program", *result.first_index},
                        {"oracle", result.first_verdict.oracle},
                        {"operation", result.first_verdict.at},
                        {"text", result.first_verdict.text},
                        {"reproduce", target_command(options, again)},
-                       {"saved", options.save ? Json(*options.save) : Json()}};
+                       {"saved", saved ? Json(*options.save) : Json()}};
     text += fmt::format("\nprogram {}: {}\n{}",
                         *result.first_index,
                         what,
                         lines_of(result.first, result.first_verdict.at));
-    text += options.save ? "saved as " + *options.save + "\n" +
-                               minimize_with(target_command(options, {"minimize", *options.save}))
-                         : "to make it small, add --save FILE, then: " + invoked_name() +
-                               " minimize FILE --target ...\n";
+    text += saved ? "saved as " + *options.save + "\n" +
+                        minimize_with(target_command(options, {"minimize", *options.save}))
+                  : "to make it small, add --save FILE, then: " + invoked_name() +
+                        " minimize FILE --target ...\n";
     text += reproduce_with(target_command(options, again));
   } else {
     text += in_colour(Colour::kGood, "0 violations") + "\n";
   }
   print(options.json ? text_of(json) : text);
+  if (not_saved) {
+    std::rethrow_exception(not_saved);
+  }
   return exit_code(failed);
 }
 
 int fuzz_target(TargetOptions const& options) {
   fuzz::Target const target = load_target(options);
   std::string const folder = options.folder.value_or("campaign-" + target.name);
+  if (std::filesystem::exists(std::filesystem::path{folder} / "report.json")) {
+    throw model::InputError{folder + " has the report of a campaign already; choose another --dir"};
+  }
   fuzz::make_folder(folder);
   catch_interrupts();
   EngineResult const result = run_programs(options, target, false);
+  check_compared(result);
   Json json = summary_json(result);
   json["findings"] = write_findings(result, target, folder);
   json["not_minimized"] = result.not_minimized;

@@ -186,7 +186,22 @@ Trouble EngineProcess::died() {
                               : "ended with status " + std::to_string(WEXITSTATUS(status));
   bool const memory = speaks_of_memory(first_errors_) || speaks_of_memory(last_errors_);
   return {memory ? Ending::kMemory : Ending::kCrash,
-          "the engine " + how + (memory ? ", and spoke of memory" : "") + half};
+          "the engine " + how + (memory ? ", and spoke of memory" : "") + half + last_words()};
+}
+
+/// The end of what it wrote on standard error.
+std::string EngineProcess::last_words() const {
+  constexpr std::size_t kMost = 400;
+  std::string_view text = last_errors_.empty() ? first_errors_ : last_errors_;
+  while (!text.empty() && text.back() == '\n') {
+    text.remove_suffix(1);
+  }
+  text.remove_prefix(text.size() - std::min(text.size(), kMost));
+  std::string line{text};
+  for (std::size_t at = line.find('\n'); at != std::string::npos; at = line.find('\n')) {
+    line.replace(at, 1, " / ");
+  }
+  return line.empty() ? "" : "; it said: " + line;
 }
 
 void EngineProcess::read_errors() {

@@ -54,6 +54,7 @@ class EngineProcess {
   Step wait_for_output(std::string_view& to_send, double deadline_seconds);
   bool read_output();
   void read_errors();
+  [[nodiscard]] std::string last_words() const;
   Trouble take_lines(std::size_t& answers, OnLine const& on_line, bool& progress);
   Trouble end(Ending ending, std::string const& text);
   bool is_gone();

@@ -176,6 +176,10 @@ Calibration calibrate(Session& session) {
   // An engine that is wrong at once must not hide behind its own error: most trials decide.
   Calibration found{.noise = std::max(quantile(errors.noise, 0.75), kSmallestNoise),
                     .signal = quantile(errors.signal, 0.25)};
+  if (!std::isfinite(found.noise) || !std::isfinite(found.signal)) {
+    throw model::InputError("target " + session.target().name +
+                            ": no calibration: the logits of most histories are not finite");
+  }
   if (!(found.signal >= kApart * found.noise)) {
     throw model::InputError(
         "target " + session.target().name + ": chunks of the same tokens change logits by " +

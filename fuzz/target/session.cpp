@@ -214,9 +214,7 @@ void Session::start() {
       });
   if (trouble.ending != Ending::kFine) {
     restart();
-    std::string said = last_said_.substr(0, 400);
-    throw model::InputError("target " + target_.name + ": hello was not answered: " + trouble.text +
-                            (said.empty() ? "" : "; it said: " + said));
+    throw model::InputError("target " + target_.name + ": hello was not answered: " + trouble.text);
   }
   if (!hello_) {  // it is the same program again; others hold on to what it said first
     model::Hello hello = model::parse_hello(lines);

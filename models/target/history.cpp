@@ -205,7 +205,10 @@ std::vector<std::uint32_t> HistoryModel::growth(EngineOp const& op) const {
     for (std::size_t i = 0; i < entry->second.histories.size(); ++i) {
       rows[all ? i : op.sequence] = entry->second.histories[i].size();
     }
-  } else if (op.kind == EngineKind::kFork && snapshot != snapshots_.end()) {
+  } else if (op.kind == EngineKind::kLoadPart && entry != entries_.end()) {
+    rows[op.sequence] = entry->second.histories.front().size();
+  } else if ((op.kind == EngineKind::kFork || op.kind == EngineKind::kRollback) &&
+             snapshot != snapshots_.end()) {
     rows[op.sequence] = snapshot->second.history.size();
   }
   return rows;

@@ -28,6 +28,9 @@ model::Hello hello() {
                              "legal remove when=deeper:depth",
                              "legal remove when=middle depth=0",
                              "legal decode when=full",
+                             "operation snapshot",
+                             "operation rollback",
+                             "legal rollback when=full",
                              "weak remove when=window:4",
                              "ok protocol=1"});
 }
@@ -112,6 +115,16 @@ TEST_F(Histories, AWindowMayBeWeakOnceItWasFull) {
   EXPECT_FALSE(model_.may_be_weak(op("remove sequence=s0 first=3")));
   done("decode items=s0:1:5:none");
   EXPECT_TRUE(model_.may_be_weak(op("remove sequence=s0 first=4")));
+}
+
+TEST_F(Histories, ARollbackMayNeedMoreRowsThanThereAre) {
+  done("decode items=s0:8:1:none");
+  done("snapshot sequence=s0 snapshot=h0");
+  EXPECT_FALSE(model_.may_refuse(op("rollback sequence=s0 snapshot=h0")));
+  done("remove sequence=s0");
+  done("decode items=s1:8:9:none");
+  done("decode items=s2:8:17:none");  // 16 of 20 rows
+  EXPECT_TRUE(model_.may_refuse(op("rollback sequence=s0 snapshot=h0")));
 }
 
 TEST_F(Histories, AWindowCountsPositions) {

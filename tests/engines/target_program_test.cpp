@@ -116,6 +116,30 @@ TEST_F(TargetProgram, TracesThatItCannotRunAreOneLine) {
                  "nowhere/x: cannot be written");
 }
 
+TEST_F(TargetProgram, ARunThatComparesNothingHasNotHeld) {
+  write("x.json",
+        R"({"name": "x", "command": ["holdfast-toy"], "tolerance": 1e-4,
+            "known": [{"name": "a", "bucket": "b",
+                       "avoid": [{"operation": "decode"}, {"operation": "draft"}]}]})");
+  expect_refusal(2, "holdfast run --programs 20 --target x.json", "no logits were compared");
+  expect_refusal(2,
+                 "holdfast run --programs 20 --target '" HOLDFAST_BAD_ENGINE " inf'",
+                 "the logits of most histories are not finite");
+}
+
+TEST_F(TargetProgram, ACampaignIsNotWrittenOver) {
+  std::string const fuzz = "holdfast fuzz --programs 20 --dir c --target holdfast-toy";
+  EXPECT_EQ(shell(fuzz).code, 0);
+  expect_refusal(2, fuzz, "c has the report of a campaign already");
+}
+
+TEST_F(TargetProgram, WhatWasFoundIsToldThoughItCannotBeSaved) {
+  Outcome const outcome = shell(
+      "holdfast run --programs 2000 --save /dev/full --target 'holdfast-toy --bug half_refused'");
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_NE(outcome.out.find("at operation"), std::string::npos) << outcome.out;
+}
+
 TEST_F(TargetProgram, TargetFilesThatAreWrongAreOneLine) {
   struct BadFile {
     char const* members;

@@ -50,7 +50,10 @@ TEST_P(Exhaustive, EveryShortProgramHolds) {
   std::printf(" operations; %llu operations checked\n", 1ULL * result.operations);
   EXPECT_FALSE(result.failed) << fuzz::describe_failed(*result.failed);
   EXPECT_EQ(result.by_length.size(), kDepth);
-  EXPECT_GT(result.programs, kDepth < 3 ? 100U : kDepth < 4 ? 1000U : 5000U)
+  EXPECT_GT(result.programs,
+            kDepth < 3   ? 100U
+            : kDepth < 4 ? 1000U
+                         : 5000U)
       << "the boundary set has lost most of its operations";
 }
 
