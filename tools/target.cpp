@@ -45,13 +45,13 @@ EngineResult run_programs(TargetOptions const& options,
        .on_progress =
            [&](fuzz::EngineCounts const& counts, double seconds, std::size_t findings) {
              if (progress.is_due()) {
-               progress.show(fmt::format("{}: {} programs ({:.0f}/s), {} of {}, {} findings",
+               progress.show(fmt::format("{}: {} programs ({:.0f}/s), {}, {}; {} in all",
                                          duration_text(seconds),
                                          counts.programs,
                                          rate_of(counts.programs, seconds),
                                          counted(counts.failed, "failure"),
-                                         bounds_of(options),
-                                         findings));
+                                         counted(findings, "finding"),
+                                         bounds_of(options)));
              }
            },
        .should_stop = was_interrupted});

@@ -151,7 +151,7 @@ int EngineProcess::kill_group() {
 
 Trouble EngineProcess::end(Ending ending, std::string const& text) {
   static_cast<void>(kill_group());
-  return {ending, text};
+  return {ending, text + last_words()};
 }
 
 /// Whether the process is dead. What it started may live on, and hold its output open.
