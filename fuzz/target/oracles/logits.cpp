@@ -17,7 +17,7 @@ std::string no_number(model::EngineAnswer const& answer) {
   for (model::Logits const& logits : answer.logits) {
     for (std::size_t i = 0; i < logits.size(); ++i) {
       if (!std::isfinite(logits[i])) {
-        return "logit " + std::to_string(i) + " is " + short_number(logits[i]);
+        return "logit " + std::to_string(i) + " is " + short_number(static_cast<double>(logits[i]));
       }
     }
   }
