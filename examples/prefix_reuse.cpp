@@ -14,14 +14,14 @@ constexpr std::string_view kSystem =
 constexpr holdfast::PrefixScope kScope{.model = 1};
 constexpr std::uint32_t kLength = 12;  // characters of an answer
 
-std::vector<std::uint32_t> tokens_of(std::string_view text) {
+std::vector<holdfast::TokenKey> tokens_of(std::string_view text) {
   return {text.begin(), text.end()};
 }
 
 /// Answers a question, starting from the longest prefix that is there.
 holdfast::Status answer(Cache& cache, char const* where, std::string_view question) {
   std::string const prompt = std::string{kSystem} + std::string{question};
-  std::vector<std::uint32_t> const tokens = tokens_of(prompt);
+  std::vector<holdfast::TokenKey> const tokens = tokens_of(prompt);
   holdfast::Sequence sequence;
   std::uint32_t known = 0;
   // One token is left to compute at least: somebody has to say what comes next.

@@ -18,7 +18,7 @@ using model::StepDeed;
 using model::StepPart;
 
 constexpr std::uint32_t kNumberBytes = 4;
-constexpr std::uint32_t kSeedBytes = 10;
+constexpr std::uint32_t kWideBytes = 10;
 constexpr std::size_t kUsualBytes = 512;
 
 class Writer {
@@ -34,7 +34,7 @@ class Writer {
     }
     byte(value);
   }
-  void seed(std::uint64_t value) {
+  void wide(std::uint64_t value) {
     for (; value >= 0x80U; value >>= 7U) {
       byte((static_cast<std::uint32_t>(value) & 0x7FU) | 0x80U);
     }
@@ -74,9 +74,9 @@ class Reader {
     }
     return std::min(value, kNumberLimit);
   }
-  std::uint64_t seed() {
+  std::uint64_t wide() {
     std::uint64_t value = 0;
-    for (std::uint32_t i = 0; i < kSeedBytes; ++i) {
+    for (std::uint32_t i = 0; i < kWideBytes; ++i) {
       std::uint64_t const read = byte();
       value |= (read & 0x7FU) << (7U * i);
       if (read < 0x80U) {
@@ -125,6 +125,14 @@ struct FieldCodec {
   void operator()(char const* /*name*/, model::FaultKind& value) const {
     choose(value, model::kFaultKindCount);
   }
+  /// Tokens with their own keys take one byte.
+  void operator()(char const* /*name*/, model::KeyRule& keys) const {
+    io.number(keys.period);
+    if (!keys.is_own()) {
+      io.wide(keys.key);
+      io.wide(keys.step);
+    }
+  }
   /// A write as usual takes one byte.
   void operator()(char const* /*name*/, model::WritePlan& plan) const {
     constexpr std::uint32_t kChoices = model::kLibertyCount * model::kMistakeCount * 2;
@@ -166,6 +174,7 @@ struct FieldCodec {
       io.number(part.keep);
       io.number(part.token);
       choose(part.mode, model::kStateModeCount);
+      (*this)("keys", part.keys);
     }
   }
   template <typename Enum>
@@ -179,12 +188,14 @@ struct FieldCodec {
 struct Encoder {
   Writer& writer;
   void number(std::uint32_t value) const { writer.number(value); }
+  void wide(std::uint64_t value) const { writer.wide(value); }
   void choice(std::uint32_t value, std::uint32_t /*count*/) const { writer.byte(value); }
 };
 
 struct Decoder {
   Reader& reader;
   void number(std::uint32_t& value) const { value = reader.number(); }
+  void wide(std::uint64_t& value) const { value = reader.wide(); }
   void choice(std::uint32_t& value, std::uint32_t count) const { value = reader.byte() % count; }
 };
 
@@ -206,7 +217,7 @@ std::vector<std::uint8_t> encode_program(model::Trace const& program) {
   model::DeviceChoice const device = model::device_from(program.device);
   writer.byte(device.is_simulated ? kSimProgramVersion : kProgramVersion);
   if (device.is_simulated) {
-    writer.seed(device.seed);
+    writer.wide(device.seed);
   }
   writer.text(program.geometry);
   for (std::size_t i = 0; i < program.ops.size() && i < kProgramOpLimit; ++i) {
@@ -224,7 +235,7 @@ model::Trace decode_program(std::span<std::uint8_t const> bytes) {
   }
   Reader reader{bytes.subspan(2)};
   if (bytes[1] == kSimProgramVersion) {
-    program.device = model::text_of({.is_simulated = true, .seed = reader.seed()});
+    program.device = model::text_of({.is_simulated = true, .seed = reader.wide()});
   }
   program.geometry = reader.text();
   while (!reader.is_at_end() && program.ops.size() < kProgramOpLimit) {

@@ -2,11 +2,11 @@
 // The byte form of programs, for fuzzers. It is made for mutation, not to be kept: what is kept is
 // a trace.
 //
-//   magic 0xF5, version 3; or version 4 and the seed of simulated devices
+//   magic 0xF5, version 5; or version 6 and the seed of simulated devices
 //   geometry reference: its length, then its characters
 //   until the bytes end: operation (its place in the list of operations), then its fields in order
 //
-// Numbers take one to four bytes, seven bits each, the lowest first; a seed up to ten. Names and enumerators take one
+// Numbers take one to four bytes, seven bits each, the lowest first; seeds and keys up to ten. Names and enumerators take one
 // byte. The items of a step begin with their number. What is missing at the end is 0.
 //
 // Decoding is total: whatever follows the version is a program. Numbers that are too large are cut to
@@ -25,9 +25,9 @@ namespace holdfast::fuzz {
 
 /// First byte of every encoded program; no trace begins with it.
 inline constexpr std::uint8_t kProgramMagic = 0xF5;
-inline constexpr std::uint8_t kProgramVersion = 3;
+inline constexpr std::uint8_t kProgramVersion = 5;
 /// Of programs on simulated devices.
-inline constexpr std::uint8_t kSimProgramVersion = 4;
+inline constexpr std::uint8_t kSimProgramVersion = 6;
 /// Most operations of an encoded program; what follows is not read.
 inline constexpr std::uint32_t kProgramOpLimit = 256;
 /// Longest geometry reference.

@@ -556,7 +556,7 @@ constexpr MutantInfo kMutants[] = {
      "",
      "ANSWER"},
     {"total_of_wide_tokens",
-     "the size of an entry counts its token ids as twice as wide as they are written",
+     "the size of an entry counts its token keys as twice as wide as they are written",
      "",
      "ANSWER"},
     {"entry_of_every_rank",

@@ -131,6 +131,9 @@ struct ChoiceChanger {
   void operator()(char const* /*name*/, model::WritePlan& plan) {
     plan = model::any_plan(source, true);
   }
+  void operator()(char const* /*name*/, model::KeyRule& keys) {
+    keys = source.one_in(4) ? model::KeyRule{} : model::key_rule(0, source.below(model::kKeyRules));
+  }
   void operator()(char const* /*name*/, model::FaultKind& kind) {
     kind = static_cast<model::FaultKind>(source.below(model::kFaultKindCount));
   }
@@ -145,7 +148,7 @@ struct ChoiceChanger {
     std::uint32_t const i = source.below(items.count);
     std::uint32_t const j = source.below(items.count);
     model::StepPart& part = items.parts[i];
-    switch (source.below(5)) {
+    switch (source.below(6)) {
       case 0:
         std::swap(part, items.parts[j]);
         break;
@@ -161,6 +164,9 @@ struct ChoiceChanger {
         break;
       case 3:
         part.deed = static_cast<model::StepDeed>(source.below(model::kStepDeedCount));
+        break;
+      case 4:
+        (*this)("keys", part.keys);
         break;
       default:
         part.mode = static_cast<model::StateMode>(source.below(model::kStateModeCount));

@@ -50,12 +50,21 @@ struct FieldDigest {
     add((std::uint64_t{plan.part} << 32U) | plan.via);
     add(plan.reversed ? 1 : 0);
   }
+  void operator()(char const* /*name*/, model::KeyRule& keys) {
+    if (!keys.is_own()) {
+      add(keys.key);
+      add(keys.period);
+      add(keys.step);
+    }
+  }
   void operator()(char const* /*name*/, StepParts& items) {
-    for (StepPart const& item : items) {
+    for (std::uint32_t i = 0; i < items.count; ++i) {
+      StepPart& item = items.parts[i];
       add((std::uint64_t{item.rows} << 32U) | static_cast<std::uint32_t>(item.deed));
       if (item.deed != StepDeed::kPad) {
         add((std::uint64_t{item.sequence.value} << 32U) | item.keep);
         add((std::uint64_t{item.token} << 32U) | static_cast<std::uint32_t>(item.mode));
+        (*this)("keys", item.keys);
       }
     }
   }
@@ -181,6 +190,25 @@ struct FieldEdit {
       }
     }
   }
+  /// The tokens' own keys, one key, small ones.
+  void operator()(char const* /*name*/, model::KeyRule& value, model::KeyRule const& fallback) {
+    if (!is_mine() || value.is_own()) {
+      return;
+    }
+    model::KeyRule const ways[] = {fallback,
+                                   {.key = 0, .period = 1},
+                                   {.key = value.key, .period = 1},
+                                   {.key = 0, .period = value.period, .step = value.step},
+                                   {.key = value.key, .period = value.period, .step = 1}};
+    std::uint32_t left = choice;
+    for (model::KeyRule const& way : ways) {
+      if (!(way == value) && left-- == 0) {
+        value = way;
+        applied = true;
+        return;
+      }
+    }
+  }
   template <typename T>
   void operator()(char const* /*name*/, T& value, T const& fallback) {
     if (!is_mine() || value == fallback) {
@@ -233,6 +261,7 @@ struct FieldEdit {
       item.mode = model::StateMode::kFresh;
       applied = true;
     }
+    (*this)("keys", item.keys, model::KeyRule{});
   }
 };
 

@@ -105,6 +105,9 @@ struct FieldDrawer {
     plan.part = draw(gens.number);
     plan.reversed = draw(gens.flag) != 0;
   }
+  void operator()(char const* /*name*/, model::KeyRule& keys) {
+    keys = draw(gens.flag) == 0 ? model::KeyRule{} : model::key_rule(0, draw(gens.flag));
+  }
   void operator()(char const* /*name*/, model::FaultKind& kind) {
     kind = static_cast<model::FaultKind>(draw(gens.fault));
   }
@@ -118,6 +121,7 @@ struct FieldDrawer {
         part.sequence.value = any_name(model.live_sequences());
         part.keep = std::min(draw(gens.number), part.rows);
         part.mode = static_cast<model::StateMode>(draw(gens.mode));
+        (*this)("keys", part.keys);
       }
     }
   }

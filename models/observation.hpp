@@ -6,6 +6,8 @@
 #include <cstring>
 #include <holdfast/result.hpp>
 
+#include "models/token.hpp"
+
 namespace holdfast::model {
 
 /// Most names of sequences, of snapshots, and of prefix entries, in one program.
@@ -36,9 +38,6 @@ struct EntryName {
   friend bool operator==(EntryName, EntryName) = default;
 };
 
-/// A token id, unique in a program from 1 on: it names who wrote a row. 0 is no token.
-using Token = std::uint32_t;
-
 /// Most items of a step that a program writes down.
 inline constexpr std::uint32_t kStepItemLimit = 6;
 
@@ -59,6 +58,7 @@ struct StepPart {
   std::uint32_t keep = 0;  // of an append its rows or 0
   Token token = 1;         // of its first row; not of padding
   StateMode mode = StateMode::kFresh;
+  KeyRule keys;
   friend bool operator==(StepPart const&, StepPart const&) = default;
 };
 
@@ -88,6 +88,7 @@ struct PrefixQuery {
   Token token = 1;
   std::uint32_t scope = 0;  // one of the program's few scopes
   std::uint32_t limit = 0;
+  KeyRule keys;  // of its own tokens
 };
 
 /// What is wrong with bytes that are loaded. What the writer could have said is sealed again with a
@@ -120,6 +121,8 @@ struct Details {
   // Of a look-up, as PrefixMatch has them.
   char const* limited_by = nullptr;
   std::int64_t limited_at = kUnsaid;
+  // Of a restore: the entry that it starts from, by its first name.
+  std::int64_t entry = kUnsaid;
   // Of an entry and of the layout, in bytes.
   std::int64_t payload = kUnsaid;
   std::int64_t total = kUnsaid;
@@ -170,6 +173,7 @@ struct Details {
     visit("limit", a.limit, b.limit);
     visit("limited_by", a.limited_by, b.limited_by);
     visit("limited_at", a.limited_at, b.limited_at);
+    visit("entry", a.entry, b.entry);
     visit("payload", a.payload, b.payload);
     visit("total", a.total, b.total);
     visit("payload_at_length", a.payload_at_length, b.payload_at_length);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/input_error.hpp"
+#include "models/line_reader.hpp"
 #include "models/read_file.hpp"
 #include "models/systems.hpp"
 
@@ -22,6 +23,12 @@ void append_number(std::string& text, std::uint32_t value) {
   char digits[16];
   auto const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
   text.append(digits, end);
+}
+
+void append_key(std::string& text, TokenKey key) {
+  char digits[16];
+  text += "0x";
+  text.append(digits, std::to_chars(digits, digits + sizeof digits, key, 16).ptr);
 }
 
 /// Names of what an item of a step does, in the order of StepDeed.
@@ -87,6 +94,20 @@ struct FieldPrinter {
     }
     text += plan.reversed ? ",reversed" : "";
   }
+  void operator()(char const* name, KeyRule& keys) const {
+    print_choice(name, "");
+    print_keys(keys);
+  }
+  /// "0xff" for one key, "0x0.2.0xffff" for two in turn.
+  void print_keys(KeyRule const& keys) const {
+    append_key(text, keys.key);
+    if (keys.period != 1 || keys.step != 0) {
+      text += '.';
+      append_number(text, keys.period);
+      text += '.';
+      append_key(text, keys.step);
+    }
+  }
   void print_choice(char const* name, char const* choice) const {
     text += ' ';
     text += name;
@@ -120,6 +141,10 @@ struct FieldPrinter {
       text += ':';
       text += kStateModes[static_cast<std::uint32_t>(part.mode)];
     }
+    if (!part.keys.is_own()) {
+      text += ':';
+      print_keys(part.keys);
+    }
   }
   void print(char const* name, char const* prefix, std::uint32_t value) const {
     text += ' ';
@@ -128,62 +153,6 @@ struct FieldPrinter {
     text += prefix;
     append_number(text, value);
   }
-};
-
-/// One line that is being read; every complaint says where.
-class LineReader {
- public:
-  LineReader(std::string_view line, std::string const& origin, std::size_t number)
-      : line_{line}, origin_{origin}, number_{number} {}
-
-  [[noreturn]] void fail(std::size_t column, std::string const& what) const {
-    throw InputError(origin_ + ":" + std::to_string(number_) + ":" + std::to_string(column + 1) +
-                     ": " + what);
-  }
-  void skip_spaces() {
-    while (at_ < line_.size() && line_[at_] == ' ') {
-      ++at_;
-    }
-  }
-  std::string_view word() {
-    skip_spaces();
-    start_ = at_;
-    while (at_ < line_.size() && line_[at_] != ' ') {
-      ++at_;
-    }
-    return line_.substr(start_, at_ - start_);
-  }
-  std::string_view rest() {
-    skip_spaces();
-    start_ = at_;
-    return line_.substr(std::exchange(at_, line_.size()));
-  }
-  void expect_end() {
-    if (std::string_view const extra = word(); !extra.empty()) {
-      fail(start_, "unexpected " + quoted(extra) + "");
-    }
-  }
-  [[nodiscard]] std::size_t start() const { return start_; }
-  /// Whether the next word starts like this; takes nothing.
-  [[nodiscard]] bool next_is(std::string_view start) {
-    skip_spaces();
-    return line_.substr(at_, start.size()) == start;
-  }
-  std::uint32_t number(std::string_view text, std::size_t column, char const* field) const {
-    std::uint32_t value = 0;
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-      fail(column, quoted(text) + " is no number for '" + field + "'");
-    }
-    return value;
-  }
-
- private:
-  std::string_view line_;
-  std::string const& origin_;
-  std::size_t number_;
-  std::size_t at_ = 0;
-  std::size_t start_ = 0;
 };
 
 /// Reads fields in their order.
@@ -254,6 +223,37 @@ struct FieldParser {
                   "a plan has part, via, wrong and reversed, not " + quoted(word));
     }
   }
+  void operator()(char const* name, KeyRule& keys) const {
+    std::string_view const text = value_of(name, "");
+    keys = read_keys(text, reader.start() + std::string_view{name}.size() + 1);
+  }
+  /// "0xff" or "0x0.2.0xffff": the key, the period and the step.
+  KeyRule read_keys(std::string_view text, std::size_t column) const {
+    std::string_view const key = next_piece(text, '.');
+    KeyRule keys{.key = read_key(key, column), .period = 1};
+    if (!text.empty()) {
+      column += key.size() + 1;
+      std::string_view const period = next_piece(text, '.');
+      keys.period = reader.number(period, column, "period");
+      keys.step = read_key(text, column + period.size() + 1);
+    }
+    if (keys.is_own()) {
+      reader.fail(column, "the period of keys is at least 1");
+    }
+    return keys;
+  }
+  TokenKey read_key(std::string_view text, std::size_t column) const {
+    constexpr std::string_view kHex = "0x";
+    TokenKey key = 0;
+    std::string_view const digits = text.substr(std::min(kHex.size(), text.size()));
+    auto const [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), key, 16);
+    if (text.substr(0, kHex.size()) != kHex || digits.empty() || error != std::errc{} ||
+        end != digits.data() + digits.size()) {
+      reader.fail(column, quoted(text) + " is no key: 0x and up to 16 digits");
+    }
+    return key;
+  }
   std::uint32_t read_choice(char const* name,
                             std::span<char const* const> choices,
                             char const* unknown) const {
@@ -309,10 +309,10 @@ struct FieldParser {
   }
 
   /// "append:s0:rows:keep:token", "verify:s0:rows:keep:token" or "pad:rows"; the first two may end
-  /// in ":mode".
+  /// in ":mode", ":keys" or both.
   StepPart read_part(std::string_view text, std::size_t column) const {
     StepPart part;
-    std::string_view const deed = next_piece(text, column);
+    std::string_view const deed = next_piece(text, ':');
     std::uint32_t kind = 0;
     while (kind < std::size(kDeeds) && deed != kDeeds[kind]) {
       ++kind;
@@ -324,7 +324,7 @@ struct FieldParser {
     column += deed.size() + 1;
     bool const is_pad = part.deed == StepDeed::kPad;
     if (!is_pad) {
-      std::string_view const name = next_piece(text, column);
+      std::string_view const name = next_piece(text, ':');
       if (name.empty() || name.front() != 's') {
         reader.fail(column, "expected a sequence 's...', found " + quoted(name));
       }
@@ -338,14 +338,20 @@ struct FieldParser {
     std::uint32_t* const numbers[] = {&part.rows, &part.keep, &part.token};
     char const* const names[] = {"rows", "keep", "token"};
     for (std::uint32_t i = 0; i < (is_pad ? 1U : 3U); ++i) {
-      std::string_view const number = next_piece(text, column);
+      std::string_view const number = next_piece(text, ':');
       *numbers[i] = reader.number(number, column, names[i]);
       column += number.size() + 1;
     }
-    if (!is_pad && !text.empty()) {
-      std::string_view const mode = next_piece(text, column);
+    constexpr char kFirstOfKey = '0';
+    if (!is_pad && !text.empty() && text.front() != kFirstOfKey) {
+      std::string_view const mode = next_piece(text, ':');
       part.mode = read_mode(mode, column);
       column += mode.size() + 1;
+    }
+    if (!is_pad && !text.empty() && text.front() == kFirstOfKey) {
+      std::string_view const keys = next_piece(text, ':');
+      part.keys = read_keys(keys, column);
+      column += keys.size() + 1;
     }
     if (!text.empty()) {
       reader.fail(column, "unexpected " + quoted(text) + " in an item");
@@ -353,8 +359,8 @@ struct FieldParser {
     return part;
   }
 
-  static std::string_view next_piece(std::string_view& text, std::size_t /*column*/) {
-    std::size_t const end = std::min(text.find(':'), text.size());
+  static std::string_view next_piece(std::string_view& text, char separator) {
+    std::size_t const end = std::min(text.find(separator), text.size());
     std::string_view const piece = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     return piece;
@@ -411,31 +417,6 @@ AnyOp parse_op(LineReader& reader) {
   reader.expect_end();
   return op;
 }
-
-/// Splits a text into lines and numbers them.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : text_{text} {}
-  bool next(std::string_view& line) {
-    if (text_.empty()) {
-      return false;
-    }
-    std::size_t const end = text_.find('\n');
-    line = text_.substr(0, end);
-    text_ = end == std::string_view::npos ? std::string_view{} : text_.substr(end + 1);
-    // All of them: what is printed with one of two left reads as something else.
-    while (!line.empty() && line.back() == '\r') {
-      line.remove_suffix(1);
-    }
-    ++number_;
-    return true;
-  }
-  [[nodiscard]] std::size_t number() const { return number_; }
-
- private:
-  std::string_view text_;
-  std::size_t number_ = 0;
-};
 
 void parse_version(LineReader& reader) {
   if (std::string_view const word = reader.word(); word != kVersionWord) {

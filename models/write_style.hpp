@@ -11,7 +11,7 @@
 
 namespace holdfast::model {
 
-/// How the engine writes.
+/// How the engine writes, and under which keys.
 struct WriteStyle {
   std::uint32_t piece = 0;  // rows of one write call; 0: all at once
   bool view = false;        // through views, where a plane has them
@@ -21,6 +21,7 @@ struct WriteStyle {
   bool whole = false;         // of a step: rows of all items at once
   std::optional<Stream> via;  // where those rows go, when not with the rest of the engine's work
   Stream stream;              // where the engine's work goes
+  KeyRule keys;               // that the prompt shows for its tokens
   WritePlan plan;             // what it does otherwise with one part
 };
 

@@ -123,7 +123,7 @@ class Bench {
     std::uint32_t count = 0;
     std::memcpy(&planes, bytes.data() + 12, sizeof planes);
     std::memcpy(&count, bytes.data() + kTokensAt, sizeof count);
-    std::vector<std::uint32_t> tokens(count);
+    std::vector<TokenKey> tokens(count);
     std::memcpy(tokens.data(),
                 bytes.data() + kPlanesAt + planes * kPlaneBytes,
                 tokens.size() * sizeof tokens[0]);
@@ -309,10 +309,10 @@ void change_form(Bytes& form, Source& source) {
       auto const tokens = get<std::uint32_t>(form, kTokensAt);
       if (source.one_in(2)) {
         put(form, kTokensAt, tokens + 1);
-        form.insert(form.begin() + std::min(head, size), 4, 7);
-      } else if (tokens != 0 && head + 4 < size) {
+        form.insert(form.begin() + std::min(head, size), sizeof(TokenKey), 7);
+      } else if (tokens != 0 && head + sizeof(TokenKey) < size) {
         put(form, kTokensAt, tokens - 1);
-        form.erase(form.begin() + head, form.begin() + head + 4);
+        form.erase(form.begin() + head, form.begin() + head + sizeof(TokenKey));
       }
       break;
     }

@@ -19,9 +19,10 @@ Observation CopyingSystem::capture(SnapshotName snapshot,
   if (extra != 0 || held.copy.tokens.empty()) {
     return Observation::failure(ErrorCode::kInvalidArgument);
   }
+  std::vector<TokenKey> const& keys = model_.history(model_.snapshot_of(snapshot)).keys;
   Entry& fresh = entries_[entry.value];
   for (std::uint32_t const other : order_) {
-    if (entries_[other].scope == scope && entries_[other].copy.tokens == held.copy.tokens) {
+    if (entries_[other].scope == scope && entries_[other].keys == keys) {
       fresh.first_name = other;
       return Observation::success(other);
     }
@@ -29,7 +30,8 @@ Observation CopyingSystem::capture(SnapshotName snapshot,
   if (order_.size() >= shape_.capacity.entries) {
     return Observation::failure(ErrorCode::kExhausted);
   }
-  fresh = {.live = true, .first_name = entry.value, .scope = scope, .copy = held.copy};
+  fresh = {
+      .live = true, .first_name = entry.value, .scope = scope, .keys = keys, .copy = held.copy};
   order_.push_back(entry.value);
   return Observation::success(entry.value);
 }
@@ -39,14 +41,14 @@ bool CopyingSystem::is_usable(Copy const& copy, std::uint32_t length) const noex
 }
 
 Observation CopyingSystem::restore(PrefixQuery const& query, SequenceName name) {
-  std::vector<Token> const tokens = model_.prompt(query);
+  std::vector<TokenKey> const keys = model_.prompt(query);
   std::uint32_t best = UINT32_MAX;
   std::uint32_t longest = 0;
   for (std::uint32_t const candidate : order_) {  // of those that hit alike the oldest
     Entry const& entry = entries_[candidate];
-    std::vector<Token> const& own = entry.copy.tokens;
+    std::vector<TokenKey> const& own = entry.keys;
     auto const common = static_cast<std::uint32_t>(
-        std::mismatch(own.begin(), own.end(), tokens.begin(), tokens.end()).first - own.begin());
+        std::mismatch(own.begin(), own.end(), keys.begin(), keys.end()).first - own.begin());
     std::uint32_t const length = std::min(common, query.limit);
     bool const is_mine = entry.scope == query.scope || is_on(Mutant::kRestoreAnyScope);
     if (is_mine && length > longest && is_usable(entry.copy, length)) {

@@ -105,6 +105,7 @@ class CopyingSystem : public System, public Visible {
     bool live = false;
     std::uint32_t first_name = 0;
     std::uint32_t scope = 0;
+    std::vector<TokenKey> keys;  // of its tokens
     Copy copy;
   };
 

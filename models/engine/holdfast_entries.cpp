@@ -73,26 +73,31 @@ Observation HoldfastSystem::capture(SnapshotName snapshot,
                                     EntryName entry,
                                     std::uint32_t scope,
                                     std::uint32_t extra) {
-  std::vector<Token> tokens = prompts_->history(prompts_->snapshot_of(snapshot)).tokens;
-  tokens.resize(tokens.size() + extra, 1);
-  auto const captured = cache_.capture(scope_of(scope), kept(snapshot).snapshot, tokens);
+  std::vector<TokenKey> keys = prompts_->history(prompts_->snapshot_of(snapshot)).keys;
+  keys.resize(keys.size() + extra, 1);
+  auto const captured = cache_.capture(scope_of(scope), kept(snapshot).snapshot, keys);
   if (!captured) {
     return Observation::failure(captured.error());
   }
-  auto const known = std::find(entries_.begin(), entries_.end(), *captured);
-  std::uint32_t const first =
-      known == entries_.end() ? entry.value
-                              : first_names_[static_cast<std::size_t>(known - entries_.begin())];
+  std::uint32_t const first = first_name_of(*captured).value_or(entry).value;
   entries_[entry.value] = *captured;
   first_names_[entry.value] = first;
   return Observation::success(first);
 }
 
+std::optional<EntryName> HoldfastSystem::first_name_of(EntryId entry) const noexcept {
+  auto const known = std::find(entries_.begin(), entries_.end(), entry);
+  return known == entries_.end()
+             ? std::nullopt
+             : std::optional{
+                   EntryName{first_names_[static_cast<std::size_t>(known - entries_.begin())]}};
+}
+
 Observation HoldfastSystem::restore(PrefixQuery const& query, SequenceName name) {
-  std::vector<Token> const tokens = prompts_->prompt(query);
+  std::vector<TokenKey> const keys = prompts_->prompt(query);
   PrefixScope const scope = scope_of(query.scope);
-  auto const match = cache_.match(scope, tokens, query.limit);
-  auto restored = cache_.restore(scope, tokens, query.limit, stream_);
+  auto const match = cache_.match(scope, keys, query.limit);
+  auto restored = cache_.restore(scope, keys, query.limit, stream_);
   // Where work runs later, an entry may have become visible in between.
   bool const has_grown = match && prompts_->is_asynchronous() &&
                          (restored ? match->length <= restored->length : match->length == 0);
@@ -113,6 +118,12 @@ Observation HoldfastSystem::restore(PrefixQuery const& query, SequenceName name)
   if (restored) {
     restored_from_ = restored->entry;
     kept(name).sequence = std::move(restored->sequence);
+    auto const entry = first_name_of(restored->entry);
+    if (!entry || prompts_->entry(*entry).history.tokens.size() < restored->length) {
+      return Observation::failure(kNeverAnswered);
+    }
+    answer.says.entry = entry->value;
+    std::vector<Token> const& tokens = prompts_->entry(*entry).history.tokens;
     kept(name).history.assign(tokens.begin(), tokens.begin() + restored->length);
   }
   return answer;

@@ -132,6 +132,8 @@ class HoldfastSystem final : public System, public Visible {
   void drop_all() override;
 
  private:
+  /// Under which name an entry was captured first; nothing for what no name stands for.
+  [[nodiscard]] std::optional<EntryName> first_name_of(EntryId entry) const noexcept;
   /// Writes the entry as bytes, and says how many there are of it.
   [[nodiscard]] Status write_bytes(EntryName entry, Details& says);
   [[nodiscard]] Status ask_layout(std::uint32_t rows, Details& says) const;

@@ -39,9 +39,11 @@ struct AppendOp {
   StateMode mode = StateMode::kFresh;
   std::uint32_t skip = 0;
   WritePlan plan;
+  KeyRule keys;
 
   [[nodiscard]] WriteStyle style() const {
-    return {.piece = piece, .view = view != 0, .mode = mode, .skip = skip, .plan = plan};
+    return {
+        .piece = piece, .view = view != 0, .mode = mode, .skip = skip, .keys = keys, .plan = plan};
   }
   [[nodiscard]] bool precondition(Model const& model) const {
     return model.sequence(sequence).created && are_sane(count, token) &&
@@ -72,7 +74,8 @@ struct AppendOp {
                     context.source.one_in(4) ? 1U : 0U,
                     pick_mode(context, false),
                     pick_skip(context),
-                    pick_plan(context)};
+                    pick_plan(context),
+                    pick_keys(context, context.model.next_token())};
   }
   /// Rows that are opened and kept at once. A handle without rows is not what an append without rows
   /// is, so it has one.
@@ -91,6 +94,7 @@ struct AppendOp {
     visit("mode", mode, StateMode::kFresh);
     visit("skip", skip, 0U);
     visit("plan", plan, WritePlan{});
+    visit("keys", keys, KeyRule{});
   }
   template <typename Visitor>
   void openings(Visitor const& visit) const {

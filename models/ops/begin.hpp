@@ -24,9 +24,11 @@ struct BeginOp {
   StateMode mode = StateMode::kFresh;
   std::uint32_t skip = 0;
   WritePlan plan;
+  KeyRule keys;
 
   [[nodiscard]] WriteStyle style() const {
-    return {.piece = piece, .view = view != 0, .mode = mode, .skip = skip, .plan = plan};
+    return {
+        .piece = piece, .view = view != 0, .mode = mode, .skip = skip, .keys = keys, .plan = plan};
   }
   [[nodiscard]] bool precondition(Model const& model) const {
     return model.sequence(sequence).created && written <= count && are_sane(count, token) &&
@@ -58,7 +60,8 @@ struct BeginOp {
                    source.one_in(4) ? 1U : 0U,
                    pick_mode(context, false),
                    pick_skip(context),
-                   pick_plan(context)};
+                   pick_plan(context),
+                   pick_keys(context, context.model.next_token())};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -71,6 +74,7 @@ struct BeginOp {
     visit("mode", mode, StateMode::kFresh);
     visit("skip", skip, 0U);
     visit("plan", plan, WritePlan{});
+    visit("keys", keys, KeyRule{});
   }
   template <typename Visitor>
   void openings(Visitor const& visit) const {
@@ -90,7 +94,7 @@ struct BeginOp {
   template <typename Ways>
   void plainer(Ways& ways) const {
     if (ways.template next<CommitOp>() != nullptr) {
-      ways.join(AppendOp{sequence, count, token, piece, view, mode, skip});
+      ways.join(AppendOp{sequence, count, token, piece, view, mode, skip, {}, keys});
     }
     ways.start();
     ways.add(AppendOp::at_once(sequence, count, mode));

@@ -34,6 +34,8 @@ struct Habits {
   std::uint32_t mode_rate = 2;
   /// One write in this many is not as usual: it leaves something out, or does it otherwise or wrongly.
   std::uint32_t freedom_rate = 8;
+  /// Which keys stand for tokens in the prompts of the program; 0: each token has its own.
+  std::uint64_t prompts = 0;
   LengthHabit lengths = LengthHabit::kAroundMean;
   NameHabit names = NameHabit::kAny;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 
@@ -219,7 +220,7 @@ inline std::uint32_t pick_round_rows(GenerateContext const& context, std::uint32
   return std::min({room, largest, rows});
 }
 
-/// Whether a trace may ask for this many rows and these tokens: token ids stay exact in an f32.
+/// Whether a trace may ask for this many rows and these tokens: tokens stay exact in an f32.
 inline bool are_sane(std::uint32_t rows, Token token) noexcept {
   constexpr std::uint32_t kMostRows = 1U << 20U;
   constexpr Token kLastToken = 1U << 23U;
@@ -267,6 +268,52 @@ inline WritePlan pick_plan(GenerateContext const& context) noexcept {
   return context.source.one_in(context.habits.freedom_rate)
              ? any_plan(context.source, context.model.is_asynchronous())
              : WritePlan{};
+}
+
+/// A rule with keys at edges of 64 bits, or any, and with repeats.
+inline KeyRule any_keys(Source& source) noexcept {
+  constexpr TokenKey kHigh = TokenKey{1} << 63U;
+  constexpr TokenKey kKeys[] = {
+      0, 1, 2, UINT32_MAX, TokenKey{1} << 32U, kHigh - 1, kHigh, UINT64_MAX};
+  constexpr TokenKey kSteps[] = {1, TokenKey{1} << 32U, kHigh, UINT64_MAX};
+  constexpr std::uint32_t kPeriods[] = {
+      1, 1, 2, 2, 3, 1U << 20U};  // the last is longer than a prompt
+  KeyRule rule;
+  rule.key =
+      source.one_in(4) ? mix(source.below(UINT32_MAX), 0) : kKeys[source.below(std::size(kKeys))];
+  rule.period = kPeriods[source.below(std::size(kPeriods))];
+  rule.step = rule.period == 1 ? 0 : kSteps[source.below(std::size(kSteps))];
+  return rule;
+}
+
+/// One of the few rules of a program: the first, or one that differs from it in the low or the high half,
+/// in the sign or by one, or another one.
+inline KeyRule key_rule(std::uint64_t prompts, std::uint32_t index) noexcept {
+  constexpr TokenKey kChanges[] = {0, 1, TokenKey{1} << 32U, TokenKey{1} << 63U, UINT64_MAX};
+  Source first{prompts};
+  Source own{mix(prompts, index)};
+  KeyRule rule = any_keys(first);
+  if (index != 0 && own.one_in(3)) {
+    return any_keys(own);
+  }
+  rule.key += index == 0 ? 0 : kChanges[own.between(1, std::size(kChanges) - 1)];
+  return rule;
+}
+
+/// Rules of one program.
+inline constexpr std::uint32_t kKeyRules = 4;
+
+/// The rule of the tokens from `token` on: as often as not the program's first, so that prompts begin alike.
+/// Told by the token, so that it takes no draw from what follows.
+inline KeyRule pick_keys(GenerateContext const& context, Token token) noexcept {
+  if (context.habits.prompts == 0) {
+    return {};
+  }
+  Source own{mix(context.habits.prompts, token)};
+  if (own.one_in(8)) {
+    return {};
+  }
+  return key_rule(context.habits.prompts, own.one_in(2) ? 0 : own.below(kKeyRules));
 }
 
 /// Rows left of a live sequence.

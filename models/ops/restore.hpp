@@ -43,6 +43,7 @@ struct RestoreOp {
                                         : source.below(length + 1);
     op.query.rest = source.one_in(3) ? 0 : source.below(4);
     op.query.token = context.model.next_token();
+    op.query.keys = pick_keys(context, op.query.token);
     op.query.scope = source.one_in(12) ? source.below(kScopeCount) : known.scope;
     op.query.limit =
         source.one_in(4) ? source.below(length + 2) : context.model.shape().capacity.tokens;
@@ -57,6 +58,7 @@ struct RestoreOp {
     visit("scope", query.scope);
     visit("limit", query.limit);
     visit("sequence", sequence);
+    visit("keys", query.keys, KeyRule{});
   }
   template <typename Add>
   static void choices(SmallScope const& scope, Add const& add) {

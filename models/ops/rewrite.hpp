@@ -19,9 +19,10 @@ struct RewriteOp {
   std::uint32_t piece = 0;
   std::uint32_t view = 0;
   WritePlan plan;  // leaves nothing out: an engine that drafts anew writes all of it
+  KeyRule keys;
 
   [[nodiscard]] WriteStyle style() const {
-    return {.piece = piece, .view = view != 0, .again = true, .plan = plan};
+    return {.piece = piece, .view = view != 0, .again = true, .keys = keys, .plan = plan};
   }
   [[nodiscard]] bool precondition(Model const& model) const {
     // A round that is open takes its own rows only; what is not open must answer that it is stale.
@@ -57,7 +58,8 @@ struct RewriteOp {
                      context.model.next_token(),
                      pick_piece(source),
                      source.one_in(4) ? 1U : 0U,
-                     plan};
+                     plan,
+                     pick_keys(context, context.model.next_token())};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -68,6 +70,7 @@ struct RewriteOp {
     visit("piece", piece);
     visit("view", view);
     visit("plan", plan, WritePlan{});
+    visit("keys", keys, KeyRule{});
   }
   template <typename Add>
   static void choices(SmallScope const& scope, Add const& add) {

@@ -158,7 +158,8 @@ struct StepOp {
   void plainer(Ways& ways) const {
     if (items.count == 1) {
       StepPart const& item = items.parts[0];
-      ways.same(AppendOp{.sequence = item.sequence, .count = item.keep, .token = item.token});
+      ways.same(AppendOp{
+          .sequence = item.sequence, .count = item.keep, .token = item.token, .keys = item.keys});
     }
     add_single(ways, items);
   }
@@ -199,6 +200,7 @@ inline void StepOp::generate_part(GenerateContext const& context,
   part.keep = round ? source.below(part.rows + 1) : source.one_in(8) ? 0 : part.rows;
   part.token = token;
   part.mode = pick_mode(context, round);
+  part.keys = pick_keys(context, token);
   token += part.rows;
 }
 

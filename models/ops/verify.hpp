@@ -27,9 +27,11 @@ struct VerifyOp {
   StateMode mode = StateMode::kFresh;
   std::uint32_t skip = 0;
   WritePlan plan;
+  KeyRule keys;
 
   [[nodiscard]] WriteStyle style() const {
-    return {.piece = piece, .view = view != 0, .mode = mode, .skip = skip, .plan = plan};
+    return {
+        .piece = piece, .view = view != 0, .mode = mode, .skip = skip, .keys = keys, .plan = plan};
   }
   [[nodiscard]] bool precondition(Model const& model) const {
     return model.sequence(sequence).created && written <= count && are_sane(count, token) &&
@@ -61,7 +63,8 @@ struct VerifyOp {
                     source.one_in(4) ? 1U : 0U,
                     pick_mode(context, true),
                     pick_skip(context),
-                    pick_plan(context)};
+                    pick_plan(context),
+                    pick_keys(context, context.model.next_token())};
   }
   template <typename Visitor>
   void fields(Visitor& visit) {
@@ -74,6 +77,7 @@ struct VerifyOp {
     visit("mode", mode, StateMode::kFresh);
     visit("skip", skip, 0U);
     visit("plan", plan, WritePlan{});
+    visit("keys", keys, KeyRule{});
   }
   template <typename Visitor>
   void openings(Visitor const& visit) const {
@@ -94,7 +98,8 @@ struct VerifyOp {
   void plainer(Ways& ways) const {
     auto const* const end = ways.template next<AcceptOp>();
     if (end != nullptr) {
-      ways.join(AppendOp{.sequence = sequence, .count = end->keep, .token = token, .skip = skip});
+      ways.join(AppendOp{
+          .sequence = sequence, .count = end->keep, .token = token, .skip = skip, .keys = keys});
     }
     ways.start();
     ways.add(AppendOp::at_once(sequence, count, StateMode::kFresh));

@@ -107,7 +107,7 @@ char const* Model::refuser_of(ModelEntry const& entry, std::uint32_t length) con
 }
 
 void Model::say_limit(PrefixQuery const& query,
-                      std::span<Token const> tokens,
+                      std::span<TokenKey const> keys,
                       std::uint32_t length,
                       Details& says) const {
   ModelEntry const* nearest = nullptr;  // shares most; of those that do the oldest
@@ -115,7 +115,7 @@ void Model::say_limit(PrefixQuery const& query,
   for (std::uint32_t const live : live_entries_) {
     ModelEntry const& entry = entries_[live];
     std::uint32_t const common =
-        entry.scope == query.scope ? common_rows(entry, tokens, query.limit) : 0;
+        entry.scope == query.scope ? common_rows(entry, keys, query.limit) : 0;
     if (common != 0 && entry.pending) {
       return;  // it may be found or not
     }
@@ -132,7 +132,7 @@ void Model::say_limit(PrefixQuery const& query,
 }
 
 void Model::say_bytes(History const& history, Details& says) const noexcept {
-  // As docs/BYTE_FORM.md has them: head, planes, token ids, payload, checksum.
+  // As docs/BYTE_FORM.md has them: head, planes, token keys, payload, checksum.
   constexpr std::uint64_t kHead = 64;
   constexpr std::uint64_t kPlane = 20;
   constexpr std::uint64_t kChecksum = 8;
@@ -140,7 +140,7 @@ void Model::say_bytes(History const& history, Details& says) const noexcept {
   std::uint64_t const payload = payload_bytes(history, history.watermark);
   says.payload = static_cast<std::int64_t>(payload);
   says.total = static_cast<std::int64_t>(kHead + shape_.class_count * kPlane +
-                                         length * sizeof(Token) + payload + kChecksum);
+                                         length * sizeof(TokenKey) + payload + kChecksum);
   if (asks_for_entry_bytes(length)) {
     says.payload_at_length = static_cast<std::int64_t>(payload_bytes(history, length));
   }

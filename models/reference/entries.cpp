@@ -6,14 +6,14 @@
 
 namespace holdfast::model {
 
-std::vector<Token> Model::prompt(PrefixQuery const& query) const {
-  std::vector<Token> const& known = entry(query.entry).history.tokens;
-  auto const first = std::min<std::size_t>(query.first, known.size());
-  std::vector<Token> tokens(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(first));
+std::vector<TokenKey> Model::prompt(PrefixQuery const& query) const {
+  std::vector<TokenKey> const& known = entry(query.entry).history.keys;
+  auto const first = static_cast<std::uint32_t>(std::min<std::size_t>(query.first, known.size()));
+  std::vector<TokenKey> keys(known.begin(), known.begin() + first);
   for (std::uint32_t i = 0; i < query.rest; ++i) {
-    tokens.push_back(query.token + i);
+    keys.push_back(query.keys.key_of(query.token + i, first + i));
   }
-  return tokens;
+  return keys;
 }
 
 std::uint64_t Model::payload_bytes(History const& history, std::uint32_t watermark) const noexcept {
@@ -45,7 +45,7 @@ Observation Model::capture(SnapshotName snapshot,
   }
   ModelEntry& fresh = entries_[name.value];
   for (std::uint32_t const other : live_entries_) {
-    if (entries_[other].scope == scope && entries_[other].history.tokens == held.tokens) {
+    if (entries_[other].scope == scope && entries_[other].history.keys == held.keys) {
       fresh.created = true;
       fresh.live = false;
       fresh.first_name = other;
@@ -78,11 +78,11 @@ bool Model::is_usable(ModelEntry const& entry, std::uint32_t length) const noexc
 }
 
 std::uint32_t Model::common_rows(ModelEntry const& entry,
-                                 std::span<Token const> tokens,
+                                 std::span<TokenKey const> keys,
                                  std::uint32_t limit) noexcept {
-  auto const& own = entry.history.tokens;
+  auto const& own = entry.history.keys;
   std::uint32_t common = 0;
-  while (common < own.size() && common < tokens.size() && own[common] == tokens[common]) {
+  while (common < own.size() && common < keys.size() && own[common] == keys[common]) {
     ++common;
   }
   return std::min(common, limit);
@@ -90,7 +90,7 @@ std::uint32_t Model::common_rows(ModelEntry const& entry,
 
 Observation Model::restore(PrefixQuery const& query, SequenceName name, Observation const& got) {
   next_token_ = std::max(next_token_, query.token + query.rest);
-  std::vector<Token> const tokens = prompt(query);
+  std::vector<TokenKey> const keys = prompt(query);
   struct Candidate {
     std::uint32_t entry;
     std::uint32_t length;
@@ -101,7 +101,7 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name, Observat
     if (entry.scope != query.scope) {
       continue;
     }
-    std::uint32_t length = common_rows(entry, tokens, query.limit);
+    std::uint32_t length = common_rows(entry, keys, query.limit);
     while (length != 0 && !is_usable(entry, length)) {
       --length;
     }
@@ -115,11 +115,13 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name, Observat
   std::uint32_t best = UINT32_MAX;
   std::uint32_t longest = 0;
   Observation answer;
-  say_limit(query, tokens, candidates.empty() ? 0 : candidates.front().length, answer.says);
+  say_limit(query, keys, candidates.empty() ? 0 : candidates.front().length, answer.says);
   for (Candidate const& candidate : candidates) {
     // One that may still be written may be visible already: the answer says whether it is.
     bool& pending = entries_[candidate.entry].pending;
-    if (pending && !got.is(ErrorCode::kExhausted) && !(got.ok && got.value == candidate.length)) {
+    bool const is_it =
+        got.ok && got.value == candidate.length && got.says.entry == std::int64_t{candidate.entry};
+    if (pending && !got.is(ErrorCode::kExhausted) && !is_it) {
       continue;
     }
     restored_from_pending_ = pending;
@@ -136,6 +138,7 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name, Observat
     return answer;
   }
   restored_from_ = {best};
+  answer.says.entry = best;
   if (live_sequences_.size() >= shape_.capacity.sequences) {
     return Observation::failure(ErrorCode::kExhausted, "sequences", 1, 0);
   }
@@ -147,6 +150,7 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name, Observat
   History& history = histories_[fresh.history];
   History const& from = entries_[best].history;
   history.tokens.assign(from.tokens.begin(), from.tokens.begin() + longest);
+  history.keys.assign(from.keys.begin(), from.keys.begin() + longest);
   history.state = from.state;
   history.state_id = from.state_id;
   history.watermark = std::min(from.watermark, longest);

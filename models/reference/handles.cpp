@@ -68,8 +68,10 @@ Observation Model::begin(SequenceName name,
   open.drop_is_exact = shape_.keeps_all || round || mode != StateMode::kInPlace ||
                        shape_.states.empty() || open.slots != 0;
   open.tokens.resize(rows);
+  open.keys.resize(rows);
   for (std::uint32_t i = 0; i < rows; ++i) {
     open.tokens[i] = token + i;
+    open.keys[i] = style.keys.key_of(token + i, position(name) + i);
     log_written(name, token + i, position(name) + i);
   }
   Observation answer = Observation::success(rows);
@@ -157,6 +159,7 @@ Observation Model::step(StepParts const& items, bool exhausted, WriteStyle const
     if (item.deed != StepDeed::kPad) {
       WriteStyle own = style;
       own.mode = item.mode;
+      own.keys = item.keys;
       own.plan = plan_of_item(shape_, style.plan, i, items.count);
       bool const round = item.deed == StepDeed::kVerify;
       static_cast<void>(begin(item.sequence, round, item.rows, item.rows, item.token, false, own));
@@ -214,6 +217,7 @@ Observation Model::rewrite(SequenceName name,
   for (std::uint32_t i = 0; i < count; ++i) {
     log_removed({&open.tokens[first + i], 1});
     open.tokens[first + i] = token + i;
+    open.keys[first + i] = style.keys.key_of(token + i, position(name) + first + i);
     log_written(name, token + i, position(name) + first + i);
   }
   note_written(name, first, first + count, style);
@@ -235,6 +239,7 @@ void Model::close_round(SequenceName name, std::uint32_t keep, Details::Item& sa
     return;
   }
   std::vector<Token> const again{open.tokens.begin(), open.tokens.begin() + keep};
+  std::vector<TokenKey> const keys{open.keys.begin(), open.keys.begin() + keep};
   close_handle(name, 0);
   open.reset();
   open.rows = keep;
@@ -242,6 +247,7 @@ void Model::close_round(SequenceName name, std::uint32_t keep, Details::Item& sa
   std::uint32_t const behind = position(name) - history(sequences_[name.value]).watermark;
   open.draft_rows = open.drafted = keep + std::min(behind, shape_.draft_lag());
   open.tokens = again;
+  open.keys = keys;
   for (std::uint32_t i = 0; i < keep; ++i) {
     log_written(name, again[i], position(name) + i);
   }
@@ -255,6 +261,7 @@ void Model::close_handle(SequenceName name, std::uint32_t keep) {
   auto const base = static_cast<std::uint32_t>(history.tokens.size());
   std::span<Token const> const kept = std::span{open.tokens}.first(keep);
   history.tokens.insert(history.tokens.end(), kept.begin(), kept.end());
+  history.keys.insert(history.keys.end(), open.keys.begin(), open.keys.begin() + keep);
   if (keep != 0) {
     history.state_id = next_state_++;
     history.watermark = std::min(history.watermark + open.drafted, base + keep);

@@ -60,6 +60,7 @@ std::uint32_t Model::take_history() {
 
 void Model::copy_history(std::uint32_t from, std::uint32_t to) {
   histories_[to].tokens.assign(histories_[from].tokens.begin(), histories_[from].tokens.end());
+  histories_[to].keys.assign(histories_[from].keys.begin(), histories_[from].keys.end());
   histories_[to].state.assign(histories_[from].state.begin(), histories_[from].state.end());
   histories_[to].state_id = histories_[from].state_id;
   histories_[to].lo = histories_[from].lo;
@@ -158,6 +159,7 @@ Observation Model::create(SequenceName name, bool exhausted) {
   fresh.history = take_history();
   History& history = histories_[fresh.history];
   history.tokens.clear();
+  history.keys.clear();
   history.state.assign(shape_.state_elements, 0.0F);
   history.state_id = next_state_++;
   history.lo.fill(0);
@@ -292,6 +294,7 @@ Observation Model::truncate(SequenceName name, std::uint32_t length) {
   History& own = histories_[sequences_[name.value].history];
   log_removed(std::span{own.tokens}.subspan(length));
   own.tokens.resize(length);
+  own.keys.resize(length);
   own.watermark = std::min(own.watermark, length);
   for (std::uint32_t& lo : own.lo) {
     lo = std::min(lo, length);

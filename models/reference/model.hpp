@@ -84,6 +84,7 @@ struct ModelShape {
 /// A token history and what follows from it that is not a pure function of the tokens.
 struct History {
   std::vector<Token> tokens;
+  std::vector<TokenKey> keys;  // [tokens], as a prompt shows them
   std::vector<float> state;    // after all tokens, in slot order
   std::uint32_t state_id = 0;  // equal where one stored state serves several holders
   std::array<std::uint32_t, kWindowLimit> lo;  // first resident row, by window
@@ -103,9 +104,10 @@ struct OpenHandle {
   std::uint32_t drafted = 0;     // of them that are
   std::array<std::uint32_t, kWindowLimit> reached{};  // that may have been written, by window
   StateMode mode = StateMode::kFresh;
-  bool drop_is_exact = true;  // dropping would leave the sequence as it was
-  std::uint32_t slots = 0;    // most state slots that it holds besides the sequence's own
-  std::vector<Token> tokens;  // [rows]
+  bool drop_is_exact = true;   // dropping would leave the sequence as it was
+  std::uint32_t slots = 0;     // most state slots that it holds besides the sequence's own
+  std::vector<Token> tokens;   // [rows]
+  std::vector<TokenKey> keys;  // [rows]
 
   /// Forgets everything but its memory.
   void reset() noexcept {
@@ -116,6 +118,7 @@ struct OpenHandle {
     mode = StateMode::kFresh;
     drop_is_exact = true;
     tokens.clear();
+    keys.clear();
   }
 };
 
@@ -175,7 +178,7 @@ class Model {
   void set_operation(std::uint32_t index) noexcept { operation_ = index; }
 
   Observation create(SequenceName name, bool exhausted);
-  /// Of the style its view, mode, skip and plan mean something here.
+  /// Of the style its view, mode, skip, keys and plan mean something here.
   Observation begin(SequenceName name,
                     bool round,
                     std::uint32_t rows,
@@ -245,8 +248,8 @@ class Model {
   [[nodiscard]] EntryName restored_from() const noexcept { return restored_from_; }
   /// Whether the last restore came from an entry that perhaps was not visible yet.
   [[nodiscard]] bool restored_from_pending() const noexcept { return restored_from_pending_; }
-  /// The tokens of a prompt.
-  [[nodiscard]] std::vector<Token> prompt(PrefixQuery const& query) const;
+  /// The keys of a prompt.
+  [[nodiscard]] std::vector<TokenKey> prompt(PrefixQuery const& query) const;
   /// Payload bytes of an entry in the byte form, as the planes' shapes say.
   [[nodiscard]] std::uint64_t payload_bytes(ModelEntry const& entry) const noexcept {
     return payload_bytes(entry.history, entry.history.watermark);
@@ -275,7 +278,7 @@ class Model {
   [[nodiscard]] std::uint32_t next_entry() const noexcept { return next_entry_; }
   [[nodiscard]] std::uint32_t next_sequence() const noexcept { return next_sequence_; }
   [[nodiscard]] std::uint32_t next_snapshot() const noexcept { return next_snapshot_; }
-  /// First token id that no operation has used.
+  /// First token that no operation has used.
   [[nodiscard]] Token next_token() const noexcept { return next_token_; }
   /// nullptr when the log is not kept or the token is unknown.
   [[nodiscard]] TokenRecord const* record_of(Token token) const noexcept;
@@ -307,12 +310,12 @@ class Model {
                                        std::uint32_t length) const noexcept;
   /// What a look-up says of a hit of so many rows, or of a miss.
   void say_limit(PrefixQuery const& query,
-                 std::span<Token const> tokens,
+                 std::span<TokenKey const> keys,
                  std::uint32_t length,
                  Details& says) const;
-  /// Rows that the tokens and the entry have in common, at most the limit.
+  /// Rows that the prompt and the entry have in common, at most the limit.
   [[nodiscard]] static std::uint32_t common_rows(ModelEntry const& entry,
-                                                 std::span<Token const> tokens,
+                                                 std::span<TokenKey const> keys,
                                                  std::uint32_t limit) noexcept;
   [[nodiscard]] std::uint64_t payload_bytes(History const& history,
                                             std::uint32_t watermark) const noexcept;

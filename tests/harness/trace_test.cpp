@@ -60,6 +60,7 @@ struct RandomFields {
     plan.via = source.below(kStreamNames + 1);
     plan.reversed = source.one_in(2);
   }
+  void operator()(char const* /*name*/, KeyRule& keys) const { keys = any_keys(source); }
   void operator()(char const* /*name*/, FaultKind& value) const {
     value = static_cast<FaultKind>(source.below(kFaultKindCount));
   }
@@ -74,6 +75,7 @@ struct RandomFields {
         (*this)(name, part.keep);
         (*this)(name, part.token);
         (*this)(name, part.mode);
+        (*this)(name, part.keys, KeyRule{});
       }
     }
   }
@@ -105,11 +107,18 @@ struct FieldValues {
                    plan.via,
                    plan.reversed ? 1U : 0U});
   }
+  void operator()(char const* /*name*/, KeyRule& keys) {
+    for (TokenKey const number : {keys.key, keys.step, TokenKey{keys.period}}) {
+      values.push_back(static_cast<std::uint32_t>(number));
+      values.push_back(static_cast<std::uint32_t>(number >> 32U));
+    }
+  }
   void operator()(char const* /*name*/, FaultKind& value) {
     values.push_back(static_cast<std::uint32_t>(value));
   }
   void operator()(char const* /*name*/, StepParts& items) {
-    for (StepPart const& part : items) {
+    for (std::uint32_t i = 0; i < items.count; ++i) {
+      StepPart& part = items.parts[i];
       values.insert(values.end(),
                     {static_cast<std::uint32_t>(part.deed),
                      part.sequence.value,
@@ -117,6 +126,7 @@ struct FieldValues {
                      part.keep,
                      part.token,
                      static_cast<std::uint32_t>(part.mode)});
+      (*this)("keys", part.keys);
     }
   }
 };
@@ -300,6 +310,28 @@ TEST(Trace, OperationsAreRefusedWithTheirPlace) {
   EXPECT_EQ(refusal_of_op("close it"), "x:4:7: unexpected 'it'");
   EXPECT_EQ(refusal_of_op("create sequence=s0\n\n# note\njump"),
             "x:7:1: no operation is called 'jump'");
+}
+
+TEST(Trace, KeysOfTokensAreSaidWhereTheyAreNotTheTokens) {
+  std::string const line = "append sequence=s0 rows=5 token=1 piece=0 view=0";
+  std::string const step = "step items=append:s0:3:3:1";
+  std::string const more = " piece=0 view=0";
+  for (std::string const& op : {line + " keys=0x0",
+                                line + " keys=0xffffffffffffffff",
+                                line + " keys=0x8000000000000000.2.0xffffffffffffffff",
+                                line + " plan=omit keys=0x1.3.0x100000000",
+                                step + ":0x7" + more,
+                                step + ":inplace:0x7.2.0x1" + more,
+                                step + ":0x7,pad:2,verify:s1:4:2:4:rescan:0x0.2.0x1" + more}) {
+    EXPECT_EQ(text_of(parse_trace(std::string{kHeader} + op + "\n", "x").ops.front()), op);
+  }
+  EXPECT_EQ(refusal_of_op(line + " keys=7"), "x:4:55: '7' is no key: 0x and up to 16 digits");
+  EXPECT_EQ(refusal_of_op(line + " keys=0x10000000000000000"),
+            "x:4:55: '0x10000000000000000' is no key: 0x and up to 16 digits");
+  EXPECT_EQ(refusal_of_op(line + " keys=0x1.2"), "x:4:61: '' is no key: 0x and up to 16 digits");
+  EXPECT_EQ(refusal_of_op(line + " keys=0x1.0.0x1"), "x:4:59: the period of keys is at least 1");
+  EXPECT_EQ(refusal_of_op(step + ":0x" + more), "x:4:28: '0x' is no key: 0x and up to 16 digits");
+  EXPECT_EQ(refusal_of_op("step items=pad:3:0x1" + more), "x:4:18: unexpected '0x1' in an item");
 }
 
 TEST(Trace, FieldsWithADefaultMayBeMissingAndArePrintedOnlyWhenTheyDiffer) {

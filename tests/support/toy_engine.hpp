@@ -18,8 +18,8 @@
 
 namespace holdfast::test {
 
-/// Token ids, oldest first.
-using History = std::vector<std::uint32_t>;
+/// Token keys, oldest first.
+using History = std::vector<TokenKey>;
 
 /// `count` tokens that follow from `seed`.
 inline History make_tokens(std::uint32_t count, std::uint32_t seed) {
@@ -45,18 +45,15 @@ inline History first_of(History const& history, std::uint32_t length) {
 inline float row_element(PlaneKind kind,
                          std::uint32_t layer,
                          std::uint32_t position,
-                         std::uint32_t token,
+                         TokenKey token,
                          std::uint32_t element) {
-  std::uint32_t const mixed =
+  TokenKey const mixed =
       token * 17 + position * 5 + element * 3 + layer * 11 + static_cast<std::uint32_t>(kind) * 13;
   return static_cast<float>(mixed % 41) * 0.25F - 4.5F;  // as a gate it leaves [0, 1] both ways
 }
 
 /// One step of the fold that stands for a recurrent layer.
-inline float next_state(float before,
-                        std::uint32_t layer,
-                        std::uint32_t token,
-                        std::uint32_t element) {
+inline float next_state(float before, std::uint32_t layer, TokenKey token, std::uint32_t element) {
   return before * 0.5F + static_cast<float>(token + layer * 3 + element % 5);
 }
 
@@ -277,7 +274,7 @@ class ToyEngine {
       elements += strip.elements;
     }
   }
-  static void advance(std::vector<float>& state, std::uint32_t layer, std::uint32_t token) {
+  static void advance(std::vector<float>& state, std::uint32_t layer, TokenKey token) {
     for (std::uint32_t element = 0; element < state.size(); ++element) {
       state[element] = next_state(state[element], layer, token, element);
     }
@@ -330,7 +327,7 @@ class ToyEngine {
       std::vector<float> conv(info.conv_elements);
       std::vector<float> ssm(info.ssm_elements);
       std::vector<float> held(info.held_elements);
-      for (std::uint32_t const token : history) {
+      for (TokenKey const token : history) {
         advance(conv, info.layer, token);
         advance(ssm, info.layer + 1, token);
         advance(held, info.layer + 2, token);

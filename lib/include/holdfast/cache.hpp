@@ -461,7 +461,7 @@ class Cache {
   /// comes back with every call. Errors: kStale (closed); kBusy while a rescan round is open.
   Status set_rescan(Rescan function, void* context) noexcept;
 
-  /// Publishes what `snapshot` holds under its token ids, and returns the entry; when there is one
+  /// Publishes what `snapshot` holds under its token keys, and returns the entry; when there is one
   /// under this key already, that one. Takes references, as a snapshot does, and moves no row; the
   /// snapshot may be dropped.
   ///
@@ -470,12 +470,12 @@ class Cache {
   ///            empty snapshot); kExhausted (entries)
   Result<EntryId> capture(PrefixScope const& scope,
                           Snapshot const& snapshot,
-                          std::span<std::uint32_t const> tokens) noexcept;
+                          std::span<TokenKey const> tokens) noexcept;
   /// What restore would take now; changes nothing. Among entries that are usable at the same
   /// length, the one that was captured first. Errors: kStale (closed).
   /// Cost     : O(log entries * tokens + entries that share as many tokens)
   Result<PrefixMatch> match(PrefixScope const& scope,
-                            std::span<std::uint32_t const> tokens,
+                            std::span<TokenKey const> tokens,
                             std::uint32_t limit) const noexcept;
   /// Starts a new sequence with the longest usable prefix: the longest q <= min(limit, common
   /// prefix with an entry) at which that entry is usable on every plane. It shares the entry's
@@ -483,7 +483,7 @@ class Cache {
   /// Errors   : kStale (closed); kMiss, an ordinary answer: Error::subject and got are limited_by and
   ///            limited_at of match(); kExhausted (sequences); kDeviceFailed
   Result<Restored> restore(PrefixScope const& scope,
-                           std::span<std::uint32_t const> tokens,
+                           std::span<TokenKey const> tokens,
                            std::uint32_t limit,
                            Stream stream = {}) noexcept;
   /// Frees exactly what only this entry held. Errors: kStale.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefix entries: snapshots that are published under their token ids, for other sequences to start
+// Prefix entries: snapshots that are published under their token keys, for other sequences to start
 // from. The calls are those of Cache; the types are here.
 //
 // An entry of position p is usable at q <= p iff every plane can start there: append-only rows
@@ -11,7 +11,11 @@
 
 namespace holdfast {
 
-/// What else changes the bytes, or who may see them. Part of the key, together with the token ids;
+/// What stands at one position of a prompt: a token id, or a digest of what has none, as of a piece of an
+/// image. The library only compares: any 64 bits are a key, and a prompt may repeat them.
+using TokenKey = std::uint64_t;
+
+/// What else changes the bytes, or who may see them. Part of the key, together with the token keys;
 /// the layout, its formats and ranks are one for a whole cache. A salt that keeps tenants apart, or
 /// a digest of the adapter's weights: the library only compares.
 struct PrefixScope {

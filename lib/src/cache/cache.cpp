@@ -380,7 +380,7 @@ Result<Step> Cache::begin(std::span<StepItem const> items, Stream stream) noexce
 
 Result<EntryId> Cache::capture(PrefixScope const& scope,
                                Snapshot const& snapshot,
-                               std::span<std::uint32_t const> tokens) noexcept {
+                               std::span<TokenKey const> tokens) noexcept {
   if (core_ == nullptr) {
     return stale("cache");
   }
@@ -388,7 +388,7 @@ Result<EntryId> Cache::capture(PrefixScope const& scope,
 }
 
 Result<PrefixMatch> Cache::match(PrefixScope const& scope,
-                                 std::span<std::uint32_t const> tokens,
+                                 std::span<TokenKey const> tokens,
                                  std::uint32_t limit) const noexcept {
   if (core_ == nullptr) {
     return stale("cache");
@@ -397,7 +397,7 @@ Result<PrefixMatch> Cache::match(PrefixScope const& scope,
 }
 
 Result<Restored> Cache::restore(PrefixScope const& scope,
-                                std::span<std::uint32_t const> tokens,
+                                std::span<TokenKey const> tokens,
                                 std::uint32_t limit,
                                 Stream stream) noexcept {
   if (core_ == nullptr) {

@@ -200,12 +200,12 @@ class Core {
   [[nodiscard]] Result<EntryId> capture(PrefixScope const& scope,
                                         Core const* snapshot_core,
                                         HandleId snapshot,
-                                        std::span<std::uint32_t const> tokens) noexcept;
+                                        std::span<TokenKey const> tokens) noexcept;
   [[nodiscard]] Result<PrefixMatch> match(PrefixScope const& scope,
-                                          std::span<std::uint32_t const> tokens,
+                                          std::span<TokenKey const> tokens,
                                           std::uint32_t limit) noexcept;
   [[nodiscard]] Result<RestoredIds> restore(PrefixScope const& scope,
-                                            std::span<std::uint32_t const> tokens,
+                                            std::span<TokenKey const> tokens,
                                             std::uint32_t limit,
                                             Stream stream) noexcept;
   [[nodiscard]] Status erase(EntryId entry) noexcept;
@@ -386,7 +386,7 @@ class Core {
                                              Error& why) const noexcept;
   /// As match; what a miss lacks goes to `why`.
   [[nodiscard]] PrefixMatch find_longest(PrefixScope const& scope,
-                                         std::span<std::uint32_t const> tokens,
+                                         std::span<TokenKey const> tokens,
                                          std::uint32_t limit,
                                          Error& why) noexcept;
   /// Tokens that an entry has rows for, by plane: in planes that lag perhaps fewer than its own.
@@ -407,7 +407,7 @@ class Core {
   /// Gives the entry its id; it is visible from now on.
   EntryId publish_entry(std::uint32_t entry,
                         PrefixScope const& scope,
-                        std::span<std::uint32_t const> tokens) noexcept;
+                        std::span<TokenKey const> tokens) noexcept;
   void drop_planes(std::uint32_t held) noexcept;
   void load_planes(std::uint32_t snapshot, std::uint32_t index, planes::LoadKind kind) noexcept;
   /// Begins a call on a sequence: its stream waits for the sequence's last call.

@@ -90,7 +90,7 @@ Status Core::check_entry(EntryId entry) const noexcept {
 
 EntryId Core::publish_entry(std::uint32_t entry,
                             PrefixScope const& scope,
-                            std::span<std::uint32_t const> tokens) noexcept {
+                            std::span<TokenKey const> tokens) noexcept {
   index_.insert(entry, scope, tokens);
   SnapshotRecord& record = snapshots_[entry];
   record.live = true;
@@ -102,7 +102,7 @@ EntryId Core::publish_entry(std::uint32_t entry,
 Result<EntryId> Core::capture(PrefixScope const& scope,
                               Core const* snapshot_core,
                               HandleId snapshot,
-                              std::span<std::uint32_t const> tokens) noexcept {
+                              std::span<TokenKey const> tokens) noexcept {
   if (!open_) {
     return stale("cache");
   }
@@ -195,7 +195,7 @@ std::uint32_t Core::longest_usable(std::uint32_t entry,
 }
 
 PrefixMatch Core::find_longest(PrefixScope const& scope,
-                               std::span<std::uint32_t const> tokens,
+                               std::span<TokenKey const> tokens,
                                std::uint32_t limit,
                                Error& why) noexcept {
   PrefixMatch best{.limited_by = "tokens", .limited_at = 1};
@@ -254,7 +254,7 @@ PrefixMatch Core::find_longest(PrefixScope const& scope,
 }
 
 Result<PrefixMatch> Core::match(PrefixScope const& scope,
-                                std::span<std::uint32_t const> tokens,
+                                std::span<TokenKey const> tokens,
                                 std::uint32_t limit) noexcept {
   if (!open_) {
     return stale("cache");
@@ -264,7 +264,7 @@ Result<PrefixMatch> Core::match(PrefixScope const& scope,
 }
 
 Result<RestoredIds> Core::restore(PrefixScope const& scope,
-                                  std::span<std::uint32_t const> tokens,
+                                  std::span<TokenKey const> tokens,
                                   std::uint32_t limit,
                                   Stream stream) noexcept {
   if (!open_) {
@@ -376,7 +376,7 @@ Result<EntryBytes> Core::entry_bytes(EntryId entry) const noexcept {
   HOLDFAST_TRY(check_entry(entry));
   std::uint32_t const tokens = snapshots_[entry.index].position;
   EntryBytes bytes = form_of(index_.scope(entry.index), tokens, lengths_of(entry.index)).bytes();
-  bytes.total += HOLDFAST_MUTANT(kTotalOfWideTokens) ? std::uint64_t{tokens} * sizeof tokens : 0;
+  bytes.total += HOLDFAST_MUTANT(kTotalOfWideTokens) ? std::uint64_t{tokens} * sizeof(TokenKey) : 0;
   return bytes;
 }
 

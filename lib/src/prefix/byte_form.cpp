@@ -152,7 +152,7 @@ EntryBytes Form::bytes() const noexcept {
 }
 
 void write_head(Form const& form,
-                std::span<std::uint32_t const> tokens,
+                std::span<TokenKey const> tokens,
                 std::span<std::byte> out) noexcept {
   Writer writer{out};
   writer.put_bytes(kMagic, sizeof kMagic);
@@ -275,10 +275,9 @@ Status check_sizes(Form const& found, Form const& own) noexcept {
 
 void read_tokens(Form const& form,
                  std::span<std::byte const> bytes,
-                 std::span<std::uint32_t> out) noexcept {
-  std::memcpy(out.data(),
-              bytes.data() + form.tokens_at(),
-              std::size_t{form.tokens} * sizeof(std::uint32_t));
+                 std::span<TokenKey> out) noexcept {
+  std::memcpy(
+      out.data(), bytes.data() + form.tokens_at(), std::size_t{form.tokens} * sizeof(TokenKey));
 }
 
 }  // namespace holdfast::internal::prefix

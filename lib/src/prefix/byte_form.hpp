@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The byte form of a prefix entry, version 1; docs/BYTE_FORM.md says it for people. Little endian,
+// The byte form of a prefix entry, version 2; docs/BYTE_FORM.md says it for people. Little endian,
 // nothing aligned:
 //
 //   magic "HFPREFIX", version u32, planes u32, total bytes u64, layout fingerprint u64, ranks u32,
 //   tokens u32, model u64, adapter u64, tenant u64
 //   for each plane: kind u32, layers u32, rows u32, bytes u64
-//   token ids u32
+//   token keys u64
 //   payload: for each plane, for each layer: its rows, part by part; or conv window, then ssm state
 //   XXH3-64 of everything before it
 //
@@ -24,7 +24,7 @@
 
 namespace holdfast::internal::prefix {
 
-inline constexpr std::uint32_t kByteFormVersion = 1;
+inline constexpr std::uint32_t kByteFormVersion = 2;
 
 /// One plane of the header.
 struct PlaneForm {
@@ -46,10 +46,10 @@ struct Form {
 
   /// Bytes of everything; UINT64_MAX when they cannot be counted.
   [[nodiscard]] EntryBytes bytes() const noexcept;
-  /// Where the token ids start, and the payload.
+  /// Where the token keys start, and the payload.
   [[nodiscard]] std::uint64_t tokens_at() const noexcept;
   [[nodiscard]] std::uint64_t payload_at() const noexcept {
-    return tokens_at() + std::uint64_t{tokens} * sizeof(std::uint32_t);
+    return tokens_at() + std::uint64_t{tokens} * sizeof(TokenKey);
   }
 };
 
@@ -59,7 +59,7 @@ struct Form {
 
 /// Writes header and tokens. Requires room for form.bytes().total.
 void write_head(Form const& form,
-                std::span<std::uint32_t const> tokens,
+                std::span<TokenKey const> tokens,
                 std::span<std::byte> out) noexcept;
 /// Writes the checksum behind everything. `out` is exactly as long as the entry.
 void seal(std::span<std::byte> out) noexcept;
@@ -72,9 +72,9 @@ void seal(std::span<std::byte> out) noexcept;
 /// is foreign; kDamaged when it says so of itself but its sizes do not follow.
 [[nodiscard]] Status check_owner(Form const& found, Form const& own) noexcept;
 [[nodiscard]] Status check_sizes(Form const& found, Form const& own) noexcept;
-/// Copies the token ids of a checked header.
+/// Copies the token keys of a checked header.
 void read_tokens(Form const& form,
                  std::span<std::byte const> bytes,
-                 std::span<std::uint32_t> out) noexcept;
+                 std::span<TokenKey> out) noexcept;
 
 }  // namespace holdfast::internal::prefix

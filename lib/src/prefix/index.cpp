@@ -11,8 +11,7 @@ namespace holdfast::internal::prefix {
 namespace {
 
 /// Tokens that two lists begin with alike.
-std::uint32_t common_prefix(std::span<std::uint32_t const> a,
-                            std::span<std::uint32_t const> b) noexcept {
+std::uint32_t common_prefix(std::span<TokenKey const> a, std::span<TokenKey const> b) noexcept {
   std::size_t const most = std::min(a.size(), b.size());
   if (most != 0 && a[0] == b[0] && HOLDFAST_MUTANT(kTokensNotCompared)) {
     return static_cast<std::uint32_t>(most);
@@ -48,14 +47,14 @@ std::uint32_t Index::take() noexcept {
 }
 
 std::uint32_t Index::common(PrefixScope const& scope,
-                            std::span<std::uint32_t const> tokens,
+                            std::span<TokenKey const> tokens,
                             std::uint32_t entry) const noexcept {
   return is_same(this->scope(entry), scope) ? common_prefix(tokens, this->tokens(entry)) : 0;
 }
 
 bool Index::is_less(std::uint32_t entry,
                     PrefixScope const& scope,
-                    std::span<std::uint32_t const> tokens) const noexcept {
+                    std::span<TokenKey const> tokens) const noexcept {
   PrefixScope const& own = this->scope(entry);
   if (!is_same(own, scope)) {
     return std::tie(own.model, own.adapter, own.tenant) <
@@ -70,7 +69,7 @@ bool Index::is_less(std::uint32_t entry,
 }
 
 std::uint32_t Index::lower_bound(PrefixScope const& scope,
-                                 std::span<std::uint32_t const> tokens) const noexcept {
+                                 std::span<TokenKey const> tokens) const noexcept {
   std::uint32_t low = 0;
   std::uint32_t high = used_;
   while (low < high) {
@@ -85,7 +84,7 @@ std::uint32_t Index::lower_bound(PrefixScope const& scope,
 }
 
 std::uint32_t Index::find(PrefixScope const& scope,
-                          std::span<std::uint32_t const> tokens) const noexcept {
+                          std::span<TokenKey const> tokens) const noexcept {
   std::uint32_t const place = lower_bound(scope, tokens);
   bool const is_there = place < used_ && this->tokens(order_[place]).size() == tokens.size() &&
                         common(scope, tokens, order_[place]) == tokens.size();
@@ -94,7 +93,7 @@ std::uint32_t Index::find(PrefixScope const& scope,
 
 void Index::insert(std::uint32_t entry,
                    PrefixScope const& scope,
-                   std::span<std::uint32_t const> tokens) noexcept {
+                   std::span<TokenKey const> tokens) noexcept {
   HOLDFAST_ASSERT(tokens.size() <= token_limit_ && used_ < count_);
   std::uint32_t const place = lower_bound(scope, tokens);
   for (std::uint32_t i = used_; i > place; --i) {

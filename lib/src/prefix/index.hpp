@@ -18,7 +18,7 @@ namespace holdfast::internal::prefix {
 /// allocates after create.
 class Index {
  public:
-  /// False when the host has no memory. Host memory for `count` keys of `tokens` ids is reserved, but
+  /// False when the host has no memory. Host memory for `count` keys of `tokens` token keys is reserved, but
   /// touched only as far as keys are long.
   [[nodiscard]] bool create(std::uint32_t first,
                             std::uint32_t count,
@@ -31,18 +31,18 @@ class Index {
   void give_back(std::uint32_t entry) noexcept { free_[free_count_++] = entry; }
   /// The entry with exactly this key; 0 for none.
   [[nodiscard]] std::uint32_t find(PrefixScope const& scope,
-                                   std::span<std::uint32_t const> tokens) const noexcept;
+                                   std::span<TokenKey const> tokens) const noexcept;
   /// Gives `entry` a key that no other has, and makes it the youngest.
   void insert(std::uint32_t entry,
               PrefixScope const& scope,
-              std::span<std::uint32_t const> tokens) noexcept;
+              std::span<TokenKey const> tokens) noexcept;
   /// Removes the key and takes the index back.
   void erase(std::uint32_t entry) noexcept;
 
   [[nodiscard]] PrefixScope const& scope(std::uint32_t entry) const noexcept {
     return keys_[entry - first_].scope;
   }
-  [[nodiscard]] std::span<std::uint32_t const> tokens(std::uint32_t entry) const noexcept {
+  [[nodiscard]] std::span<TokenKey const> tokens(std::uint32_t entry) const noexcept {
     return tokens_.span(std::uint64_t{entry - first_} * token_limit_, keys_[entry - first_].length);
   }
   /// Whether `a` was inserted before `b`.
@@ -50,7 +50,7 @@ class Index {
     return keys_[a - first_].serial < keys_[b - first_].serial;
   }
   /// Room for one key of the longest kind, that is nobody's.
-  [[nodiscard]] std::span<std::uint32_t> scratch() noexcept {
+  [[nodiscard]] std::span<TokenKey> scratch() noexcept {
     return tokens_.span(std::uint64_t{count_} * token_limit_, token_limit_);
   }
 
@@ -58,7 +58,7 @@ class Index {
   /// `tokens`, `common` of them, longest first, until it returns false.
   template <typename Visit>
   void for_each_common(PrefixScope const& scope,
-                       std::span<std::uint32_t const> tokens,
+                       std::span<TokenKey const> tokens,
                        Visit visit) const noexcept {
     std::uint32_t up = lower_bound(scope, tokens);  // next one to visit
     std::uint32_t down = up;                        // one past the next one to visit
@@ -91,17 +91,17 @@ class Index {
   }
   /// Tokens that a key shares with an entry's; 0 in another scope.
   [[nodiscard]] std::uint32_t common(PrefixScope const& scope,
-                                     std::span<std::uint32_t const> tokens,
+                                     std::span<TokenKey const> tokens,
                                      std::uint32_t entry) const noexcept;
   [[nodiscard]] bool is_less(std::uint32_t entry,
                              PrefixScope const& scope,
-                             std::span<std::uint32_t const> tokens) const noexcept;
+                             std::span<TokenKey const> tokens) const noexcept;
   /// Place of the first key that is not less.
   [[nodiscard]] std::uint32_t lower_bound(PrefixScope const& scope,
-                                          std::span<std::uint32_t const> tokens) const noexcept;
+                                          std::span<TokenKey const> tokens) const noexcept;
 
   base::FixedArray<Key> keys_;              // [count], by index
-  base::FixedArray<std::uint32_t> tokens_;  // [count + 1, token_limit]; the last is scratch
+  base::FixedArray<TokenKey> tokens_;       // [count + 1, token_limit]; the last is scratch
   base::FixedArray<std::uint32_t> order_;   // [count], indices in the order of their keys
   base::FixedArray<std::uint32_t> shared_;  // [count]: tokens that places i and i + 1 share
   base::FixedArray<std::uint32_t> free_;

@@ -278,7 +278,7 @@ TEST(Allocation, EntriesAllocateNothing) {
     writer.write(*open, 7);
     ASSERT_TRUE(IsOk(open->commit()));
   }
-  std::array<std::uint32_t, 7> const tokens = {1, 2, 3, 4, 5, 6, 7};
+  std::array<TokenKey, 7> const tokens = {1, 2, 3, 4, 5, 6, 7};
   std::array<std::byte, 4096> bytes{};
   std::uint64_t failures = 0;
   std::uint64_t const heap = heap_allocations();

@@ -246,7 +246,7 @@ TEST_F(DraftTest, EntriesCarryTheWatermarkAndClampItToTheHit) {
   append(sequence_, 6, 4);
   auto held = sequence_.snapshot();
   ASSERT_TRUE(IsOk(held));
-  std::uint32_t const tokens[] = {1, 2, 3, 4, 5, 6};
+  TokenKey const tokens[] = {1, 2, 3, 4, 5, 6};
   auto const entry = cache_->capture({}, *held, tokens);
   ASSERT_TRUE(IsOk(entry));
   for (std::uint32_t const limit : {6U, 5U, 4U, 2U}) {

@@ -57,7 +57,8 @@ class Rescanner {
                                (first + i) * view->row_stride + view->layer_offset;
         // The last word, so that rows of two layers that overlap are noticed.
         std::memset(row, 0, view->row_bytes);
-        std::memcpy(row + view->row_bytes - sizeof tokens[i], &tokens[i], sizeof tokens[i]);
+        auto const token = static_cast<std::uint32_t>(tokens[i]);
+        std::memcpy(row + view->row_bytes - sizeof token, &token, sizeof token);
       }
       views_.push_back(*view);
     }

@@ -123,9 +123,8 @@ TEST(EntryBytesFigure, FollowsTheFormulaAndGrowsWithAddressedPlanes) {
       ASSERT_TRUE(IsOk(sized));
       EXPECT_EQ(size->payload, *sized) << "what a layout says without a cache";
       std::uint64_t const planes = bench.cache->inspect().plane_count();
-      EXPECT_EQ(
-          size->total,
-          kFirstPlaneAt + planes * kPlaneBytes + p * sizeof(std::uint32_t) + size->payload + 8);
+      EXPECT_EQ(size->total,
+                kFirstPlaneAt + planes * kPlaneBytes + p * sizeof(TokenKey) + size->payload + 8);
       bool const is_addressed = payload_of(layout, p) != payload_of(layout, p + 2);
       EXPECT_TRUE(!is_addressed || p % 2 != 0 || size->payload > last);
       last = p % 2 == 0 ? size->payload : last;
@@ -214,11 +213,11 @@ TEST_F(RefusalTest, WhatIsForeignIsNamed) {
   Bytes magic = bytes_;
   magic[3] ^= std::byte{1};
   EXPECT_TRUE(HasCode(load(magic), ErrorCode::kInvalidArgument, "magic"));
-  for (std::uint32_t const version : {0U, 2U, UINT32_MAX}) {
+  for (std::uint32_t const version : {0U, 1U, 3U, UINT32_MAX}) {
     EXPECT_TRUE(
         HasCode(load(with(bytes_, kVersionAt, version)), ErrorCode::kUnsupported, "version"));
   }
-  EXPECT_EQ(number_at<std::uint32_t>(bytes_, kVersionAt), 1U);
+  EXPECT_EQ(number_at<std::uint32_t>(bytes_, kVersionAt), 2U);
   auto const layout = number_at<std::uint64_t>(bytes_, kLayoutAt);
   EXPECT_TRUE(
       HasCode(load(with(bytes_, kLayoutAt, layout + 1)), ErrorCode::kInvalidArgument, "layout"));

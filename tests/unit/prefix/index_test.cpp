@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,10 @@ constexpr std::uint32_t kFirst = 5;
 constexpr std::uint32_t kCount = 60;
 constexpr std::uint32_t kTokens = 12;
 
-using Tokens = std::vector<std::uint32_t>;
+using Tokens = std::vector<TokenKey>;
+
+// Alike in the low half, or all but the sign.
+constexpr TokenKey kKeys[] = {0, TokenKey{1} << 32U, UINT64_MAX, UINT64_MAX >> 1U};
 
 struct Key {
   std::uint32_t entry;
@@ -49,8 +53,8 @@ class IndexTest : public testing::Test {
     Key key{
         .entry = 0, .scope = {.model = number(2), .adapter = 0, .tenant = number(2)}, .tokens = {}};
     key.tokens.resize(1 + number(kTokens));
-    for (std::uint32_t& token : key.tokens) {
-      token = number(3);
+    for (TokenKey& token : key.tokens) {
+      token = kKeys[number(std::size(kKeys))];
     }
     return key;
   }
@@ -113,7 +117,7 @@ TEST_F(IndexTest, AgreesWithAListThroughInsertsAndErases) {
       EXPECT_FALSE(index_.is_older(keys_[i + 1].entry, keys_[i].entry));
     }
   }
-  EXPECT_GT(hits, 200U) << "keys that are known must have been asked for";
+  EXPECT_GT(hits, 100U) << "keys that are known must have been asked for";
 }
 
 TEST_F(IndexTest, KeepsTokensAndScopeOfEachEntry) {
