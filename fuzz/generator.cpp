@@ -108,6 +108,25 @@ Generator Generator::with_faults() const noexcept {
   return {weights, habits_};
 }
 
+Generator Generator::with_streams() const noexcept {
+  constexpr std::uint32_t kRate = 3;   // other operations between two
+  constexpr std::uint32_t kTimes = 4;  // of what is held, and of what loads it
+  Weights weights = weights_;
+  for (std::uint32_t kind = 0; kind < AllOps::kCount; ++kind) {
+    model::Effects const& effects = AllOps::kEffects[kind];
+    if (!effects.loads.is_empty() || effects.makes.has(model::Thing::kSnapshot)) {
+      weights[kind] *= kTimes;
+    }
+  }
+  std::uint32_t const sum = std::accumulate(weights.begin(), weights.end(), 0U);
+  for (std::uint32_t kind = 0; kind < AllOps::kCount; ++kind) {
+    if (AllOps::kEffects[kind].changes.has(model::Thing::kStream)) {
+      weights[kind] = std::max(sum / kRate, 1U);
+    }
+  }
+  return {weights, habits_};
+}
+
 AnyOp Generator::next(model::Source& source,
                       model::Model const& model,
                       model::LastNames& last) const {

@@ -33,6 +33,9 @@ class Generator {
   }
   /// The same, with device calls that fail in between.
   [[nodiscard]] Generator with_faults() const noexcept;
+  /// The same, with every fourth call in another stream, and more that takes over what others wrote while it is
+  /// under way.
+  [[nodiscard]] Generator with_streams() const noexcept;
   [[nodiscard]] Weights const& weights() const noexcept { return weights_; }
   [[nodiscard]] model::Habits const& habits() const noexcept { return habits_; }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of mutants; those of what engines write are last.
+// The table of mutants; those of what engines write, and of order, are last.
 #include "fuzz/mutants.hpp"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 
+#include "fuzz/order_mutants.hpp"
 #include "fuzz/write_mutants.hpp"
 
 namespace holdfast::fuzz {
@@ -578,9 +579,11 @@ constexpr MutantInfo kMutants[] = {
 };
 
 constexpr auto kAllMutants = [] {
-  std::array<MutantInfo, std::size(kMutants) + std::size(kWriteMutants)> all{};
-  std::copy(std::begin(kMutants), std::end(kMutants), all.begin());
-  std::copy(std::begin(kWriteMutants), std::end(kWriteMutants), all.begin() + std::size(kMutants));
+  std::array<MutantInfo, std::size(kMutants) + std::size(kWriteMutants) + std::size(kOrderMutants)>
+      all{};
+  auto* end = std::copy(std::begin(kMutants), std::end(kMutants), all.begin());
+  end = std::copy(std::begin(kWriteMutants), std::end(kWriteMutants), end);
+  std::copy(std::begin(kOrderMutants), std::end(kOrderMutants), end);
   return all;
 }();
 

@@ -21,6 +21,12 @@ constexpr OrderRule kRules[] = {
      "leaves its own stream as the one to wait for, once it has waited itself.",
      "lib/src/cache/core.cpp",
      "birth_not_marked marked_before_wait write_not_marked"},
+    {"takeover",
+     "All that a sequence may see, on every device, comes before the stream of its last call, "
+     "whether or not the call touched it: a kernel may read it there.",
+     "lib/src/cache/core_movements.cpp",
+     "rollback_shares_unawaited fork_shares_unawaited own_length_stays fork_not_marked "
+     "finish_enters_first"},
     {"birth",
      "The first fill of a new sequence comes before the first append of any stream.",
      "lib/src/cache/core.cpp",
@@ -50,7 +56,7 @@ constexpr OrderRule kRules[] = {
      "when "
      "the device cannot say so.",
      "lib/src/cache/core_prefix.cpp",
-     "published_early error_is_done"},
+     "published_early error_is_done load_waits_for_first"},
     {"cancel",
      "Nothing of work that failed or was cancelled is ever published.",
      "lib/src/cache/core_prefix.cpp",
@@ -58,7 +64,7 @@ constexpr OrderRule kRules[] = {
     {"read",
      "Bytes of an entry leave the cache after the stream that wrote them.",
      "lib/src/cache/core_prefix.cpp",
-     "serialize_not_awaited"},
+     "serialize_not_awaited entry_keeps_mark"},
     {"generation",
      "Who kept an id without a reference finds nothing under it after it was given back, whoever "
      "has its place.",
@@ -67,7 +73,7 @@ constexpr OrderRule kRules[] = {
     {"wait",
      "A wait that failed is no wait: the call fails, and whoever comes next waits again.",
      "lib/src/cache/fences.cpp",
-     "failed_wait_ignored wait_noted_early marked_before_wait"},
+     "failed_wait_ignored wait_noted_early half_wait_counts marked_before_wait"},
     {"map",
      "A write of a whole step comes after its map of rows was written, in whatever stream; the "
      "next "
@@ -99,7 +105,8 @@ itself; between streams the library records events and waits for them, and never
 *parameters* and *read*. One device and one stream cost no event beside one for each eight launches.
 [Decision 0006](decisions/0006-order-between-streams.md) says why these rules are enough.
 
-On simulated devices (`holdfast run --device sim`, `fuzz_async`) every declared access is checked by vector clocks (ORDER), what
+On simulated devices (`holdfast run --device sim`, `fuzz_async`) every declared access is checked by vector clocks (ORDER); what a
+sequence may see counts as read by its stream whenever it comes to one, and now and then while it stays there; what
 a look-up found is read at once (PUBLISH), and parameters of enqueued work are compared with what they were (INUSE). Each rule
 is proven by seeded bugs that break it: `holdfast mutants` runs them, and where ORDER reports one, `holdfast replay --why` names both
 accesses and the edge that is missing.

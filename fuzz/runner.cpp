@@ -142,6 +142,7 @@ void Runner::start(std::uint64_t sim_seed) {
   report_.clear();
   ops_.clear();
   points_.start();
+  looked_in_.clear();
   faults_.heal();
   is_at_end_ = false;
   recorder_.watch(is_watched_);
@@ -351,6 +352,7 @@ void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
   }
   Observation const shadow_answer = run_op(op, check, result);
   note_now(check);
+  look_at_owned(check);
   if (settles_) {
     settle();
   }

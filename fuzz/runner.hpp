@@ -162,6 +162,9 @@ class Runner {
   void settle();
   void begin_work(std::uint32_t index);
   void end_work(invariant::Check const& check);
+  void look_at_owned(invariant::Check const& check);
+  void look_at_planes(invariant::Check const& check, Subject const& subject, Stream stream);
+  void add_rows(invariant::PlaneBinding const& plane, std::uint32_t rank, PlaneState const& state);
   Device& add_shadow(std::vector<Device*>& engine_devices);
   void compare_shadow(invariant::Check const& check, model::Observation const& answer);
   void add_faults(std::vector<Device*>& engine_devices);
@@ -211,7 +214,9 @@ class Runner {
   TransitionWatch transitions_;
   PointWatch points_;
   std::vector<invariant::Place> places_;
-  std::vector<std::uint32_t> pages_;   // of the table that a place is looked for in
+  std::vector<model::ByteRange> looks_;           // of one device
+  std::vector<std::optional<Stream>> looked_in_;  // by sequence's name: the stream of its last look
+  std::vector<std::uint32_t> pages_;              // of the table that a place is looked for in
   std::vector<std::uint32_t> judges_;  // invariants that the system offers what they need
   invariant::Report report_;
   std::vector<model::AnyOp> ops_;

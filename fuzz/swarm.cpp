@@ -33,7 +33,7 @@ constexpr FlavorInfo kFlavors[] = {
 static_assert(std::size(kFlavors) == kFlavorCount);
 
 // Each use of a program's seed has a number of its own, so that they are independent.
-enum class Use : std::uint64_t { kFlavor = 0x666C61U, kWeights, kSetting, kVariant };
+enum class Use : std::uint64_t { kFlavor = 0x666C61U, kWeights, kSetting, kVariant, kStreams };
 
 std::uint64_t seed_for(std::uint64_t seed, Use use) noexcept {
   return model::mix(seed, static_cast<std::uint64_t>(use));
@@ -288,7 +288,11 @@ Runner& SwarmRunner::runner(SwarmProgram const& program) {
 
 ProgramResult SwarmRunner::run(SwarmProgram const& program) {
   Runner& own = runner(program);
-  Generator const generator = flavored(own.generator(), program.flavor, program.seed);
+  Generator generator = flavored(own.generator(), program.flavor, program.seed);
+  if (options_.device.is_simulated && program.flavor != Flavor::kMix &&
+      Source{seed_for(program.seed, Use::kStreams)}.one_in(2)) {
+    generator = generator.with_streams();
+  }
   return own.run_seed(program.seed, options_.faults ? generator.with_faults() : generator);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ORDER: whatever two streams, or a stream and the host, do to the same bytes is ordered.
+// ORDER: whatever two streams, or a stream and the host, do to the same bytes is ordered, and what a sequence may
+// see is ordered before the stream that has it. The driver has it looked at there (fuzz/runner_looks.cpp).
 #include "invariants/check.hpp"
 
 namespace holdfast::invariant {
@@ -24,7 +25,9 @@ void cheap(Check const& check, Report& report) {
 extern Invariant const kOrder;
 Invariant const kOrder{"ORDER",
                        "order",
-                       "every read, write and reuse is ordered by happens-before",
+                       "every read, write and reuse is ordered by happens-before, and so is all "
+                       "that a sequence may see before "
+                       "the stream of its last call",
                        model::Facet::kDevices,
                        {},
                        &cheap,

@@ -90,7 +90,13 @@ class HoldfastSystem final : public System, public Visible {
   /// Drops what is open on a sequence, and gives up on it.
   void let_go(SequenceName name) { let_go(name, stream_); }
   void let_go(SequenceName name, Stream stream);
-  void clear_given_up() noexcept { given_up_.clear(); }
+  void clear_given_up() noexcept {
+    given_up_.clear();
+    last_stream_.reset();
+  }
+  /// The stream of the last call on what an operation left at rest: that of all calls, unless a handle was
+  /// destroyed.
+  [[nodiscard]] Stream last_stream() const noexcept { return last_stream_.value_or(stream_); }
   /// Rows of a sequence that were committed, as its engine knows.
   [[nodiscard]] std::size_t rows_of(SequenceName name) const noexcept {
     return name.value < sequences_.size() ? sequences_[name.value].history.size() : 0;
@@ -216,6 +222,7 @@ class HoldfastSystem final : public System, public Visible {
   FaultSwitch* faults_ = nullptr;
   std::function<void(Stream stream, std::uint32_t device)> delay_;
   std::vector<SequenceName> given_up_;
+  std::optional<Stream> last_stream_;  // of the last operation, if not stream_
   Model const* prompts_ = nullptr;
   Stream stream_;                          // of the calls that follow
   std::vector<Stream> streams_{Stream{}};  // that work went to

@@ -97,6 +97,7 @@ Observation HoldfastSystem::step(StepParts const& items, WriteStyle style, StepF
     }
   }
   if (fate.dropped && fate.destroyed) {
+    last_stream_ = Stream{};
     static_cast<void>(Step{std::move(*step)});
     bool const failed = faults_ != nullptr && faults_->failed() != 0;  // a destructor says nothing
     return failed ? give_up_all(Error{.code = ErrorCode::kDeviceFailed}) : answer;

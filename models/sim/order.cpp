@@ -13,13 +13,20 @@ constexpr std::size_t kWord = 4;  // bytes: the smallest thing that two lines ma
 constexpr std::uint32_t kLatestStart = 1U << 31U;  // no program takes so many steps again
 
 /// Whether all of the values are the same.
-template <typename T>
-bool is_uniform(T const* values, std::size_t count) noexcept {
-  T differences = 0;
+bool is_uniform(std::uint8_t const* values, std::size_t count) noexcept {
+  std::uint8_t differences = 0;
   for (std::size_t i = 1; i < count; ++i) {
     differences |= values[i] ^ values[0];
   }
   return differences == 0;
+}
+
+std::uint32_t latest_of(std::uint32_t const* times, std::size_t count) noexcept {
+  std::uint32_t latest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    latest = std::max(latest, times[i]);
+  }
+  return latest;
 }
 
 }  // namespace
@@ -109,12 +116,13 @@ void OrderCheck::report(Block const& block,
 }
 
 void OrderCheck::check_writers(Block const& block, Words words, bool writes) noexcept {
-  // Rows are written whole: what holds for their first word holds for the others.
+  // Most words that are touched together were written by one line.
   std::size_t const count = words.last - words.first;
-  bool const is_one = is_uniform(&block.written[words.first], count) &&
-                      is_uniform(&block.writer[words.first], count);
-  std::size_t const last = is_one ? words.first + 1 : words.last;
-  for (std::size_t word = words.first; word < last; ++word) {
+  if (is_uniform(&block.writer[words.first], count) &&
+      latest_of(&block.written[words.first], count) <= clock_[block.writer[words.first]]) {
+    return;
+  }
+  for (std::size_t word = words.first; word < words.last; ++word) {
     std::uint32_t const writer = block.writer[word];
     if (block.written[word] > clock_[writer]) {
       report(block, word, writer, block.written[word], true, writes);
@@ -124,11 +132,7 @@ void OrderCheck::check_writers(Block const& block, Words words, bool writes) noe
 
 void OrderCheck::check_readers(Block const& block, Words words, std::uint32_t line) noexcept {
   std::uint32_t const* const times = block.read[line].data();
-  std::uint32_t latest = 0;
-  for (std::size_t word = words.first; word < words.last; ++word) {
-    latest = std::max(latest, times[word]);
-  }
-  if (latest > clock_[line]) {
+  if (latest_of(times + words.first, words.last - words.first) > clock_[line]) {
     std::uint32_t const* const found =
         std::find_if(times + words.first, times + words.last, [&](std::uint32_t time) {
           return time > clock_[line];

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <string_view>
 
@@ -12,6 +13,8 @@
 
 namespace holdfast::model {
 namespace {
+
+constexpr std::uint32_t kLastBit = 63;
 
 bool holds(Memory const& memory, std::byte const* place) noexcept {
   return place >= memory.base && place < memory.base + memory.bytes;
@@ -103,6 +106,9 @@ std::string SimWorld::name_of_line(std::uint32_t line) const {
 
 SimWorld::Work& SimWorld::enqueue(std::uint32_t line, Work::Kind kind) {
   Work& work = lines_[line].works.extend();
+  if (kind <= Work::Kind::kFill) {
+    used_ |= std::uint64_t{1} << std::min(lines_[line].stream.value, kLastBit);
+  }
   work.kind = kind;
   work.bounce.clear();
   work.operation = operation_;
@@ -225,6 +231,27 @@ void SimWorld::run_front(std::uint32_t index) {
   }
   lines_[index].works.pop_front();
   --pending_;
+  run_looks(index);
+}
+
+void SimWorld::run_looks(std::uint32_t index) {
+  Line& line = lines_[index];
+  for (; !line.works.empty() && line.works.front().kind == Work::Kind::kLook;
+       line.works.pop_front()) {
+    Work const& work = line.works.front();
+    join(line.clock, seen_[work.seen]);
+    ++line.clock[index];
+    WorkNote const note = note_of(work, index, "the new owner's look");
+    order_.begin(note, line.clock);
+    for (std::size_t at = 0; at < work.bounce.size(); at += sizeof(ByteRange)) {
+      ByteRange range;
+      std::memcpy(&range, work.bounce.data() + at, sizeof range);
+      order_.read(range.base, range.bytes);
+    }
+    if (log_ != nullptr) {
+      log_->ran(note, work.seen);
+    }
+  }
 }
 
 WorkNote SimWorld::note_of(Work const& work, std::uint32_t line, char const* name) const {
@@ -440,6 +467,16 @@ Status SimDevice::host_write(std::byte* destination,
   work.copy = {destination, work.bounce.data(), bytes};
   world_.queued();
   return {};
+}
+
+void SimDevice::look(std::span<ByteRange const> ranges, Stream stream) {
+  if (ranges.empty() || !world_.is_checking_) {
+    return;
+  }
+  std::uint32_t const line = world_.line_of(*this, stream);
+  auto const* const bytes = reinterpret_cast<std::byte const*>(ranges.data());
+  world_.enqueue(line, Kind::kLook).bounce.assign(bytes, bytes + ranges.size_bytes());
+  world_.run_looks(line);
 }
 
 std::string describe(SimWorld const& world, Conflict const& conflict) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/recorder/written_parts.hpp"
 #include "models/sim/order.hpp"
 #include "models/source.hpp"
 
@@ -35,12 +36,17 @@ class SimWorld {
   /// From the next program on, what happens is kept there too; nullptr: nowhere.
   void set_log(OrderLog* log) noexcept { log_ = log; }
   /// What the program is doing, for reports.
-  void set_operation(std::uint32_t operation) noexcept { operation_ = operation; }
+  void set_operation(std::uint32_t operation) noexcept {
+    operation_ = operation;
+    used_ = 0;
+  }
   /// Runs everything that is pending; the host has seen it.
   void settle();
   /// While it is on, the host reads what memory has right now: nothing runs, nothing is noted.
   void set_peeking(bool on) noexcept { is_peeking_ = on; }
   [[nodiscard]] bool is_idle() const noexcept { return pending_ == 0; }
+  /// Whether kernels, copies or fills were enqueued in several streams since set_operation().
+  [[nodiscard]] bool is_in_streams() const noexcept { return (used_ & (used_ - 1)) != 0; }
   [[nodiscard]] OrderCheck const& order() const noexcept { return order_; }
   /// The first work that found its parameters in pinned memory written again before it ran.
   [[nodiscard]] std::optional<WorkNote> const& overwritten() const noexcept { return overwritten_; }
@@ -54,13 +60,15 @@ class SimWorld {
 
   /// One piece of work of a stream.
   struct Work {
-    enum class Kind : std::uint8_t { kKernel, kCopy, kFill, kRecord, kWait };
+    enum class Kind : std::uint8_t { kKernel, kCopy, kFill, kRecord, kWait, kLook };
     Kind kind = Kind::kKernel;
     Kernel const* kernel = nullptr;
     alignas(16) std::array<std::byte, kParameterLimit> parameters;
     CopySegment copy;
     FillSegment fill;
-    std::vector<std::byte> bounce;   // of host writes: the copy's source; parameters that are long
+    std::vector<std::byte>
+        bounce;  // of host writes: the copy's source; parameters that are long; of a
+                 // look: its ranges
     std::uint32_t event_line = 0;    // of a wait
     std::uint32_t event_number = 0;  // of a wait or record
     std::uint64_t pinned = 0;        // digest of what a kernel reads in pinned memory; 0: nothing
@@ -119,6 +127,8 @@ class SimWorld {
   [[nodiscard]] bool can_run(Line const& line) const;
   void run_front(std::uint32_t line);
   void run_copy(Line& line);
+  /// Looks that nothing is before on their line are had at once: no look takes a turn.
+  void run_looks(std::uint32_t line);
   [[nodiscard]] bool is_done(std::uint32_t line, std::uint32_t event) const noexcept {
     return lines_[line].events.size() > event;
   }
@@ -145,6 +155,9 @@ class SimWorld {
   Source source_{0};
   std::uint32_t laziness_ = 2;  // one in so many calls lets something run
   std::uint32_t operation_ = 0;
+  std::uint64_t used_ =
+      0;  // streams that the operation enqueued work in, by number; the last bit is for all
+          // above
   std::size_t pending_ = 0;
   bool is_checking_ = true;
   bool is_peeking_ = false;
@@ -181,6 +194,9 @@ class SimDevice final : public Device, private AccessSink {
                     std::uint64_t bytes,
                     Stream stream) noexcept override;
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  /// Whoever reads these bytes in the stream from here on must find them ordered, whether or not somebody
+  /// does: for the order check they are read now. Nothing else changes, and no work runs earlier or later.
+  void look(std::span<ByteRange const> ranges, Stream stream);
   /// The stream stands still until the host waits for what cannot come without it.
   void stall(Stream stream) { world_.lines_[world_.line_of(*this, stream)].stalled = true; }
 

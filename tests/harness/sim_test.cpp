@@ -110,6 +110,11 @@ class Sim : public testing::Test {
     ASSERT_TRUE(device_.wait(second, *event));
   }
 
+  void look(Stream stream, std::uint32_t word) {
+    ByteRange const range{memory_.base + word * sizeof(std::uint32_t), sizeof(std::uint32_t)};
+    device_.look({&range, 1}, stream);
+  }
+
   static constexpr std::uint64_t kBytes = 256;
   SimWorld world_;
   std::unique_ptr<Device> host_ = make_host_device();
@@ -358,6 +363,68 @@ TEST_F(Sim, WaitsInACircleAreADeadlock) {
             "the host waits for device 0 stream 1, which waits for event 0 of device 0 stream 2, "
             "which is never recorded");
   end();
+}
+
+TEST_F(Sim, ALookMustBeOrderedThoughNobodyReads) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    start(seed);
+    put(kFirst, 0, 1);
+    put(kSecond, 1, 1);
+    world_.set_operation(4);
+    look(kSecond, 0);
+    world_.settle();
+    ASSERT_TRUE(world_.order().conflict()) << "seed " << seed;
+    EXPECT_NE(describe(world_, *world_.order().conflict())
+                  .find("the new owner's look of operation 4 on device 0 stream 2, which reads"),
+              std::string::npos);
+    end();
+    start(seed);
+    put(kFirst, 0, 1);
+    order(kFirst, kSecond);
+    look(kSecond, 0);
+    put(kSecond, 0, 2);
+    order(kSecond, kFirst);
+    put(kFirst, 0, 3);
+    world_.settle();
+    EXPECT_FALSE(world_.order().conflict()) << "seed " << seed;
+    end();
+  }
+}
+
+TEST_F(Sim, WhoWritesWhereAnotherLookedComesAfterIt) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    start(seed);
+    put(kFirst, 0, 1);
+    order(kFirst, kSecond);
+    look(kSecond, 0);
+    put(kFirst, 0, 2);  // it may be read there still
+    world_.settle();
+    ASSERT_TRUE(world_.order().conflict()) << "seed " << seed;
+    end();
+  }
+}
+
+TEST_F(Sim, LooksChangeNoOrder) {
+  auto const run = [&](std::uint64_t seed, bool looks) {
+    std::vector<std::uint32_t> seen;
+    start(seed);
+    put(kFirst, 0, 0);
+    put(kSecond, 0, 0);
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      put(i % 2 == 0 ? kFirst : kSecond, 0, i);
+      seen.push_back(words_[0]);
+      for (std::uint32_t word = 0; looks && word < i % 3; ++word) {
+        look(i % 2 == 0 ? kSecond : kFirst, word);
+      }
+    }
+    world_.settle();
+    seen.push_back(words_[0]);
+    end();
+    return seen;
+  };
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    EXPECT_EQ(run(seed, false), run(seed, true)) << "seed " << seed;
+  }
 }
 
 TEST_F(Sim, OneSeedIsOneOrder) {

@@ -245,8 +245,8 @@ class Sequence : public detail::HandleBase {
   ///            taints
   /// Cost     : moves no plane storage; at most one launch
   Status rollback(Snapshot const& snapshot, Stream stream = {}) noexcept;
-  /// Shortens the sequence to `length` rows without a snapshot; the own length succeeds and does
-  /// nothing.
+  /// Shortens the sequence to `length` rows without a snapshot; the own length succeeds, and only makes
+  /// `stream` the one that kernels on the sequence run in.
   /// Errors   : kStale, kTainted, kBusy, kInvalidArgument (length > position); kRefused naming the
   ///            plane: got is the first row that it would need and limit the first that it has, of a
   ///            state the length and the position

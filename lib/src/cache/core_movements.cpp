@@ -68,7 +68,9 @@ Status Core::rollback(HandleId id,
     return invalid("snapshot", "belongs to another cache");
   }
   HOLDFAST_TRY(check_snapshot(snapshot));
-  HOLDFAST_TRY(enter_to_take(stream));
+  if (!HOLDFAST_MUTANT(kRollbackSharesUnawaited)) {
+    HOLDFAST_TRY(enter_to_take(stream));
+  }
   HOLDFAST_TRY(enter(sequences_[id.index], stream));
   HOLDFAST_TRY(work_.begin());
   load_planes(snapshot.index, id.index, LoadKind::kRollback);
@@ -85,12 +87,13 @@ Result<HandleId> Core::fork(HandleId snapshot, Stream stream) noexcept {
   if (!taken) {
     return taken.error();
   }
-  HOLDFAST_TRY(enter_to_take(stream));
+  SequenceRecord& record = sequences_[*taken];
+  HOLDFAST_TRY(HOLDFAST_MUTANT(kForkSharesUnawaited) ? enter(record, stream)
+                                                     : enter_to_take(stream));
   HOLDFAST_TRY(work_.begin());
   --free_sequence_count_;
-  SequenceRecord& record = sequences_[*taken];
   record.live = true;
-  record.mark = fences_.here();
+  record.mark = HOLDFAST_MUTANT(kForkNotMarked) ? record.mark : fences_.here();
   load_planes(snapshot.index, *taken, LoadKind::kFork);
   if (Status const launched = publish(*taken, stream); !launched) {
     if (!HOLDFAST_MUTANT(kFailedForkLeaks)) {
@@ -127,10 +130,13 @@ Status Core::truncate(HandleId id, std::uint32_t length, Stream stream) noexcept
     return feasible;
   }
   SequenceRecord& record = sequences_[id.index];
-  if (length == record.position) {
+  if (length == record.position && HOLDFAST_MUTANT(kOwnLengthStays)) {
     return {};
   }
   HOLDFAST_TRY(enter(record, stream));
+  if (length == record.position) {
+    return {};
+  }
   HOLDFAST_TRY(work_.begin());
   for_each_plane([&](std::uint32_t plane_index, auto& plane) {
     if (!half || plane.can_truncate(id.index, length)) {

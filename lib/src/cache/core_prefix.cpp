@@ -141,7 +141,7 @@ Result<EntryId> Core::capture(PrefixScope const& scope,
     return noted.error();
   }
   std::uint32_t const entry = index_.take();
-  snapshots_[entry].mark = mark;
+  snapshots_[entry].mark = HOLDFAST_MUTANT(kEntryKeepsMark) ? snapshots_[entry].mark : mark;
   auto const done = events_of(entry);
   std::copy_n(events_.span(0, device_count_).begin(), device_count_, done.begin());
   snapshots_[entry].pending = !HOLDFAST_MUTANT(kPublishedEarly);
@@ -473,7 +473,8 @@ Result<EntryId> Core::deserialize(PrefixScope const& scope,
       PieceCopier::writer(*this, bytes.subspan(head->payload_at(), head->bytes().payload), stream);
   walk_payload(entry, copier);
   Status moved = copier.finish();
-  for (std::uint32_t device = 0; device < device_count_ && moved; ++device) {
+  std::uint32_t const count = HOLDFAST_MUTANT(kLoadWaitsForFirst) ? 1 : device_count_;
+  for (std::uint32_t device = 0; device < count && moved; ++device) {
     moved = devices_[device]->synchronize(stream);
   }
   if (!moved && !HOLDFAST_MUTANT(kFailedLoadPublished)) {

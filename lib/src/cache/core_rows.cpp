@@ -439,7 +439,12 @@ Status Core::finish(std::span<ItemKeep> items, std::uint64_t ticket, Stream stre
     item.accepted = accepted_of(sequences_[item.id.index], item.keep);
   }
   for (ItemKeep const& item : items) {
-    HOLDFAST_TRY(enter(sequences_[item.id.index], stream));
+    SequenceRecord& record = sequences_[item.id.index];
+    if (&item != items.data() && HOLDFAST_MUTANT(kFinishEntersFirst)) {
+      record.mark = fences_.here();
+      continue;
+    }
+    HOLDFAST_TRY(enter(record, stream));
   }
   HOLDFAST_TRY(work_.begin());
   if (Status const made = rescan(items, stream); !made && !HOLDFAST_MUTANT(kRescanErrorIgnored)) {

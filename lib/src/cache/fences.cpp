@@ -37,6 +37,9 @@ Status Fences::wait_for_stream(std::uint32_t stream) noexcept {
     HOLDFAST_TRY(event);
     Status const waits = device->wait(streams_[current_], *event);
     if (!waits && !HOLDFAST_MUTANT(kFailedWaitIgnored)) {
+      if (device != devices_.front() && HOLDFAST_MUTANT(kHalfWaitCounts)) {
+        waited_[current_][stream] = ++now_;
+      }
       return waits;
     }
   }
