@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of mutants; those of what engines write, and of order, are last.
+// The table of mutants; those of what engines write, of order and of cost are last.
 #include "fuzz/mutants.hpp"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 
+#include "fuzz/cost_mutants.hpp"
 #include "fuzz/order_mutants.hpp"
 #include "fuzz/write_mutants.hpp"
 
@@ -579,11 +580,14 @@ constexpr MutantInfo kMutants[] = {
 };
 
 constexpr auto kAllMutants = [] {
-  std::array<MutantInfo, std::size(kMutants) + std::size(kWriteMutants) + std::size(kOrderMutants)>
+  std::array<MutantInfo,
+             std::size(kMutants) + std::size(kWriteMutants) + std::size(kOrderMutants) +
+                 std::size(kCostMutants)>
       all{};
   auto* end = std::copy(std::begin(kMutants), std::end(kMutants), all.begin());
   end = std::copy(std::begin(kWriteMutants), std::end(kWriteMutants), end);
-  std::copy(std::begin(kOrderMutants), std::end(kOrderMutants), end);
+  end = std::copy(std::begin(kOrderMutants), std::end(kOrderMutants), end);
+  std::copy(std::begin(kCostMutants), std::end(kCostMutants), end);
   return all;
 }();
 

@@ -56,6 +56,7 @@ Runner::Runner(model::Geometry const& geometry, RunnerOptions options)
   }
   Device& memory = add_shadow(engine_devices);
   add_faults(engine_devices);
+  add_costs();
   engine_ = std::make_unique<model::ToyEngine>(model_.shape(), memory, engine_devices);
   if (options_.keep_log) {
     model_.keep_log();
@@ -143,6 +144,9 @@ void Runner::start(std::uint64_t sim_seed) {
   ops_.clear();
   points_.start();
   looked_in_.clear();
+  for (auto const& device : cost_devices_) {
+    device->start();
+  }
   faults_.heal();
   is_at_end_ = false;
   recorder_.watch(is_watched_);
@@ -510,6 +514,7 @@ void Runner::evaluate_subjects(Check& check, ProgramResult& result) {
               .snapshot = check.snapshot,
               .entry = check.entry,
               .sim = check.sim,
+              .cost = check.cost,
               .undeclared = check.undeclared,
               .failed_calls = check.failed_calls,
               .left_unknown = check.left_unknown,

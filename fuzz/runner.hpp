@@ -168,6 +168,7 @@ class Runner {
   Device& add_shadow(std::vector<Device*>& engine_devices);
   void compare_shadow(invariant::Check const& check, model::Observation const& answer);
   void add_faults(std::vector<Device*>& engine_devices);
+  void add_costs();
   void disturb();
   /// Returns what the shadow answered, or the library when there is none.
   model::Observation run_op(model::AnyOp const& op, invariant::Check& check, ProgramResult& result);
@@ -197,6 +198,9 @@ class Runner {
   std::vector<std::unique_ptr<model::SimDevice>> sim_devices_;
   model::FaultSwitch faults_;
   std::vector<std::unique_ptr<model::FaultDevice>> fault_devices_;  // around all others
+  std::vector<std::unique_ptr<model::CostDevice>> cost_devices_;  // the library's own, if simulated
+  model::Cost cost_;                                              // so far
+  model::Cost spent_;                                             // in the last operation
   std::uint32_t settle_one_in_ = 1;  // operations after which the host waits for everything
   model::Source settle_source_{0};
   model::FreeStorage free_{recorder_};

@@ -32,6 +32,14 @@ void Runner::add_faults(std::vector<Device*>& engine_devices) {
   }
 }
 
+/// Counts what the library asks of simulated devices; the engine's calls go past it.
+void Runner::add_costs() {
+  for (std::uint32_t i = 0; i < devices_.size() && world_; ++i) {
+    cost_devices_.push_back(std::make_unique<model::CostDevice>(*devices_[i], cost_));
+    devices_[i] = cost_devices_.back().get();
+  }
+}
+
 /// The program's own faults and delays reach the devices.
 void Runner::disturb() {
   internals_->fail_with(faults_);
@@ -50,7 +58,10 @@ model::Observation Runner::run_op(AnyOp const& op, Check& check, ProgramResult& 
           internals_->clear_given_up();
         }
         faults_.arm();
+        cost_ = {.steps_before = world_ ? cost_devices_.front()->steps() : 0};
         check.got = known.run(*system_);
+        spent_ = cost_;
+        check.cost = world_ && internals_ != nullptr ? &spent_ : nullptr;
         faults_.disarm();
         shadow_answer = shadow_ ? shadow_->run(op) : check.got;
         check.failed_calls = faults_.failed();

@@ -14,6 +14,7 @@
 
 #include "models/engine/holdfast_system.hpp"
 #include "models/ops/op_list.hpp"
+#include "models/recorder/cost_device.hpp"
 #include "models/recorder/free_storage.hpp"
 #include "models/recorder/rank_device.hpp"
 #include "models/reference/model.hpp"
@@ -129,7 +130,9 @@ struct Check {
   std::optional<model::EntryName> entry;        // the operation's prefix entry, if it is alive
   std::uint32_t touched_first = 0;              // committed rows that the operation touched
   std::uint32_t touched_last = 0;
-  model::SimWorld const* sim = nullptr;   // of simulated devices
+  model::SimWorld const* sim = nullptr;  // of simulated devices
+  model::Cost const* cost =
+      nullptr;  // of the library's calls in the operation, on simulated devices
   std::byte const* undeclared = nullptr;  // that was written, though nobody declared to
   std::uint32_t failed_calls = 0;         // device calls that failed in the operation
   bool left_unknown = false;              // they left a sequence tainted, or given up and released

@@ -28,7 +28,8 @@
   X(kOrder)                    \
   X(kPublish)                  \
   X(kInuse)                    \
-  X(kAnswer)
+  X(kAnswer)                   \
+  X(kCost)
 
 namespace holdfast::invariant {
 

@@ -74,7 +74,11 @@ Status Core::rollback(HandleId id,
   HOLDFAST_TRY(enter(sequences_[id.index], stream));
   HOLDFAST_TRY(work_.begin());
   load_planes(snapshot.index, id.index, LoadKind::kRollback);
-  Status const launched = publish(id.index, stream);
+  Status launched = publish(id.index, stream);
+  if (launched && HOLDFAST_MUTANT(kRollbackLaunchesTwice)) {
+    HOLDFAST_TRY(work_.begin());
+    launched = publish(id.index, stream);
+  }
   if (!launched && !HOLDFAST_MUTANT(kRollbackNotTainted)) {
     sequences_[id.index].tainted = true;
   }
@@ -100,6 +104,9 @@ Result<HandleId> Core::fork(HandleId snapshot, Stream stream) noexcept {
       give_back_sequence(*taken);
     }
     return launched.error();
+  }
+  if (HOLDFAST_MUTANT(kForkNotesItsEnd)) {
+    static_cast<void>(fences_.note_end(record.mark, events_.span(0, device_count_)));
   }
   return HandleId{*taken, record.generation};
 }
@@ -150,6 +157,9 @@ Status Core::truncate(HandleId id, std::uint32_t length, Stream stream) noexcept
   Status const launched = publish(id.index, stream);
   if (!launched && !HOLDFAST_MUTANT(kTruncateNotTainted)) {
     record.tainted = true;
+  }
+  for (std::uint32_t i = 0; i < device_count_ && HOLDFAST_MUTANT(kTruncateStopsTheHost); ++i) {
+    static_cast<void>(devices_[i]->synchronize(stream));
   }
   return launched;
 }
