@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of mutants; those of what engines write, of order and of cost are last.
+// The table of mutants; those of what engines write, of order, of cost and of steps in parts are last.
 #include "fuzz/mutants.hpp"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "fuzz/cost_mutants.hpp"
 #include "fuzz/order_mutants.hpp"
+#include "fuzz/step_mutants.hpp"
 #include "fuzz/write_mutants.hpp"
 
 namespace holdfast::fuzz {
@@ -579,22 +580,21 @@ constexpr MutantInfo kMutants[] = {
      "ANSWER"},
 };
 
-constexpr auto kAllMutants = [] {
-  std::array<MutantInfo,
-             std::size(kMutants) + std::size(kWriteMutants) + std::size(kOrderMutants) +
-                 std::size(kCostMutants)>
-      all{};
-  auto* end = std::copy(std::begin(kMutants), std::end(kMutants), all.begin());
-  end = std::copy(std::begin(kWriteMutants), std::end(kWriteMutants), end);
-  end = std::copy(std::begin(kOrderMutants), std::end(kOrderMutants), end);
-  std::copy(std::begin(kCostMutants), std::end(kCostMutants), end);
+/// Lists one behind the other.
+template <std::size_t... Sizes>
+constexpr auto joined(MutantInfo const (&... lists)[Sizes]) {
+  std::array<MutantInfo, (Sizes + ...)> all{};
+  auto at = all.begin();
+  ((at = std::copy(std::begin(lists), std::end(lists), at)), ...);
   return all;
-}();
+}
+
+constexpr auto kAll = joined(kMutants, kWriteMutants, kOrderMutants, kCostMutants, kStepMutants);
 
 }  // namespace
 
 std::span<MutantInfo const> all_mutants() noexcept {
-  return kAllMutants;
+  return kAll;
 }
 
 }  // namespace holdfast::fuzz

@@ -14,7 +14,7 @@ constexpr OrderRule kRules[] = {
     {"entry",
      "A call on a sequence comes after the sequence's last call, in whatever stream that was.",
      "lib/src/cache/core.cpp",
-     "owner_not_awaited"},
+     "owner_not_awaited step_enters_first"},
     {"exit",
      "Every call that changed a sequence - append, write, accept, rollback, restore, truncate, "
      "release - "

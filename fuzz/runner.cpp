@@ -334,7 +334,7 @@ void Runner::note_touched(Check& check, std::uint32_t position_before) const {
 }
 
 void Runner::step(AnyOp const& op, std::uint32_t index, ProgramResult& result) {
-  model::OpNames const names = model::names_of(op);
+  model::OpNames const names = model::names_of(op, model_);
   Check check = make_check();
   check.op = &op;
   check.op_index = index;

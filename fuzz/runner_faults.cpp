@@ -91,8 +91,13 @@ void Runner::adopt_failure(AnyOp const& op, Check& check) {
   for (std::uint32_t i = 0; i < subject_count_; ++i) {
     adopt_failed_subject(subjects_[i], check);
   }
-  // An entry that an operation ends and makes again was gone when a call of the second half failed.
   model::Effects const effects = model::effects_of(op);
+  if (effects.opens()) {
+    model_.forget_map();
+  } else if (effects.all().has(Thing::kStep)) {
+    model_.forget_step(model::names_of(op).all_sequences[0]);
+  }
+  // An entry that an operation ends and makes again was gone when a call of the second half failed.
   std::optional<model::EntryName> const entry = model::names_of(op).entry;
   if (effects.ends.has(Thing::kEntry) && effects.makes.has(Thing::kEntry) && entry &&
       model_.entry(*entry).live && !internals_->has_entry(*entry)) {
@@ -163,7 +168,7 @@ void Runner::adopt_failed_subject(Subject const& subject, Check& check) {
                            std::to_string(now.position) + (now.open ? " and open" : "")});
     }
     check.left_unknown = true;
-    static_cast<void>(system_->release(name));
+    static_cast<void>(system_->release(name, model::HandleEnd::kCalled));
     static_cast<void>(model_.release(name));
   }
 }

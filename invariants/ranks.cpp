@@ -17,6 +17,9 @@ void add(Check const& check, Report& report, std::string text) {
 bool is_even_work(Check const& check) {
   bool is_uneven = !model::writes_alike(*check.op);
   if (check.subject) {
+    model::ModelStep const* const step = check.model.last_step_of(*check.subject);
+    is_uneven = is_uneven || (model::effects_of(*check.op).all().has(model::Thing::kStep) &&
+                              step != nullptr && step->is_uneven);
     model::OpenHandle const& open = check.model.sequence(*check.subject).open;
     is_uneven = is_uneven || (open.is_uneven && (open.open || check.before.sequence.open));
   }

@@ -91,6 +91,14 @@ struct PrefixQuery {
   KeyRule keys;  // of its own tokens
 };
 
+/// How an engine lets go of a handle.
+enum class HandleEnd : std::uint8_t {
+  kCalled,     // by the call that ends it
+  kDestroyed,  // by destroying it
+  kReplaced,   // by assigning another one over it
+};
+inline constexpr std::uint32_t kHandleEndCount = 3;
+
 /// What is wrong with bytes that are loaded. What the writer could have said is sealed again with a
 /// right checksum.
 enum class Damage : std::uint8_t {

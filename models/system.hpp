@@ -49,11 +49,19 @@ class System {
   /// Begins a step, writes its rows, and ends it as its fate says; what it lacks for that is written when
   /// the end was refused. Success counts the rows that were kept.
   virtual Observation step(StepParts const& items, WriteStyle style, StepFate fate) = 0;
+  /// Opens a step and writes nothing of it. It is named by any sequence that it has or had.
+  virtual Observation begin_step(StepParts const& items) = 0;
+  /// Writes all rows of the items that are still there; of a step that is written what it lacks, and
+  /// its rounds again.
+  virtual Observation write_step(SequenceName name, WriteStyle style) = 0;
+  /// Keeps what the items say. Success counts the rows that were kept.
+  virtual Observation finish_step(SequenceName name) = 0;
+  virtual Observation drop_step(SequenceName name, HandleEnd how) = 0;
   /// Writes what an open append lacks, through views where a plane has them. Success says its rows.
   virtual Observation fill(SequenceName name, bool view) = 0;
   virtual Observation commit(SequenceName name) = 0;
   /// Success is 0 when the drop was exact, 1 when it lost the state.
-  virtual Observation drop(SequenceName name) = 0;
+  virtual Observation drop(SequenceName name, HandleEnd how) = 0;
   /// Rows that the round advises to append again are appended at once.
   virtual Observation accept(SequenceName name, std::uint32_t keep) = 0;
   virtual Observation snapshot(SequenceName name, SnapshotName snapshot) = 0;
@@ -62,7 +70,9 @@ class System {
   virtual Observation fork(SnapshotName snapshot, SequenceName name) = 0;
   virtual Observation can_truncate(SequenceName name, std::uint32_t length) = 0;
   virtual Observation truncate(SequenceName name, std::uint32_t length) = 0;
-  virtual Observation release(SequenceName name) = 0;
+  virtual Observation release(SequenceName name, HandleEnd how) = 0;
+  /// Moves every handle of a name to another place, and goes on with it there.
+  virtual Observation move(SequenceName name) = 0;
   /// Publishes a snapshot under its tokens and `extra` more, which is wrong. Success says under which
   /// name the entry was captured first.
   virtual Observation capture(SnapshotName snapshot,

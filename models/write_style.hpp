@@ -23,6 +23,7 @@ struct WriteStyle {
   Stream stream;              // where the engine's work goes
   KeyRule keys;               // that the prompt shows for its tokens
   WritePlan plan;             // what it does otherwise with one part
+  bool graph = false;  // of a step: as a graph that was captured before does, if there is one
 };
 
 }  // namespace holdfast::model

@@ -23,6 +23,11 @@ std::vector<std::uint32_t> joined(std::vector<std::uint32_t> first,
   return first;
 }
 
+/// The ids as a prompt shows them.
+std::vector<TokenKey> keys_of(std::vector<std::uint32_t> const& ids) {
+  return {ids.begin(), ids.end()};
+}
+
 /// Whether logits are wanted after a row that is not the last.
 bool wants_between(std::vector<std::uint32_t> const& outs) {
   return !outs.empty() && std::any_of(outs.begin(), outs.end() - 1, [](std::uint32_t out) {
@@ -143,7 +148,7 @@ void Engine::start_from_prefix(Part& part) {
   while (limit + 1 < part.ids.size() && part.outs[limit] == kNoLogits) {
     ++limit;
   }
-  auto restored = cache_.restore(kScope, part.ids, limit);
+  auto restored = cache_.restore(kScope, keys_of(part.ids), limit);
   if (!restored) {
     return;
   }
@@ -431,7 +436,7 @@ Result<EntryId> Engine::capture(Slot& slot) {
     HOLDFAST_TRY(cache_.erase(prefixes_.front()));
     prefixes_.pop_front();
   }
-  auto const entry = cache_.capture(kScope, *snapshot, slot.ids);
+  auto const entry = cache_.capture(kScope, *snapshot, keys_of(slot.ids));
   HOLDFAST_TRY(entry);
   bool const is_known = std::find(prefixes_.begin(), prefixes_.end(), *entry) != prefixes_.end();
   if (settings_.prefix && !is_known) {
@@ -468,7 +473,7 @@ Result<Saved> Engine::load(std::uint32_t entry, std::uint32_t sequence) {
   // With entries that stay, the last rows are computed again, as for the logits of the last one.
   auto const size = static_cast<std::uint32_t>(known.ids.size());
   std::uint32_t const limit = settings_.prefix ? size - 1 - std::min(size - 1, size % 3) : size;
-  auto restored = cache_.restore(kScope, known.ids, limit);
+  auto restored = cache_.restore(kScope, keys_of(known.ids), limit);
   bool const stays = std::find(prefixes_.begin(), prefixes_.end(), *loaded) != prefixes_.end();
   if (!stays) {
     HOLDFAST_TRY(cache_.erase(*loaded));

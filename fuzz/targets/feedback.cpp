@@ -24,7 +24,7 @@ extern std::uint8_t __stop___libfuzzer_extra_counters;
 namespace holdfast::fuzz {
 namespace {
 
-constexpr std::uint32_t kOpLimit = 32;
+constexpr std::uint32_t kOpLimit = 64;
 static_assert(model::AllOps::kCount <= kOpLimit);
 
 /// Three bits of life: what is open, and all that is no sequence in one.

@@ -12,7 +12,7 @@
 
 namespace holdfast::fuzz {
 
-inline constexpr std::uint32_t kCounterCount = 4096;
+inline constexpr std::uint32_t kCounterCount = 8192;
 
 /// Notes that a transition was taken.
 void light(model::Transition const& transition) noexcept;

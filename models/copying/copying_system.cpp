@@ -10,13 +10,6 @@
 namespace holdfast::model::copying {
 namespace {
 
-Observation ok(std::uint32_t value = 0) {
-  return Observation::success(value);
-}
-Observation no(ErrorCode code) {
-  return Observation::failure(code);
-}
-
 std::uint32_t count_live(auto const& all) {
   return static_cast<std::uint32_t>(
       std::count_if(all.begin(), all.end(), [](auto const& one) { return one.live; }));
@@ -29,7 +22,8 @@ CopyingSystem::CopyingSystem(Model const& model)
       shape_{model.shape()},
       sequences_(kNameLimit),
       snapshots_(kNameLimit),
-      entries_(kNameLimit) {}
+      entries_(kNameLimit),
+      steps_(kNameLimit) {}
 
 bool CopyingSystem::has_room() const noexcept {
   return count_live(sequences_) < shape_.capacity.sequences;
@@ -98,13 +92,19 @@ Observation CopyingSystem::begin(SequenceName name,
   Handle& open = named.open.emplace(Handle{.round = round, .rows = rows, .work = named.copy});
   open.columns.push_back(named.copy.state);
   open.draft_rows = rows == 0 ? 0 : rows + std::min(behind, shape_.draft_lag());
-  std::uint32_t const most = written == 0 ? 0 : std::min(open.draft_rows, behind + written);
-  open.drafted = most - std::min(most, style.skip);
   open.token = token;
-  open.complete = complete_rows(shape_, style.plan, style.mode, written);
-  open.lacks_state = lacks_state(shape_, style.plan);
-  write(named, 0, written, token);
+  write_first(named, written, style);
   return ok(rows);
+}
+
+void CopyingSystem::write_first(Named& named, std::uint32_t rows, WriteStyle const& style) {
+  Handle& open = *named.open;
+  std::uint32_t const behind = named.copy.position() - watermark_of(named.copy);
+  std::uint32_t const most = rows == 0 ? 0 : std::min(open.draft_rows, behind + rows);
+  open.drafted = most - std::min(most, style.skip);
+  open.complete = complete_rows(shape_, style.plan, style.mode, rows);
+  open.lacks_state = lacks_state(shape_, style.plan);
+  write(named, 0, rows, open.token);
 }
 
 void CopyingSystem::write(Named& named, std::uint32_t first, std::uint32_t count, Token token) {
@@ -152,7 +152,7 @@ Observation CopyingSystem::rewrite(SequenceName name,
                                    Token token,
                                    WriteStyle /*style*/) {
   Named& named = sequences_[name.value];
-  if (!named.live || !named.open || !named.open->round) {
+  if (!is_open_alone(named) || !named.open->round) {
     return no(ErrorCode::kStale);
   }
   Handle& open = *named.open;
@@ -169,7 +169,7 @@ Observation CopyingSystem::rewrite(SequenceName name,
 
 Observation CopyingSystem::fill(SequenceName name, bool /*view*/) {
   Named& named = sequences_[name.value];
-  if (!named.live || !named.open || named.open->round) {
+  if (!is_open_alone(named) || named.open->round) {
     return no(ErrorCode::kStale);
   }
   Handle& open = *named.open;
@@ -208,67 +208,9 @@ void CopyingSystem::close_handle(Named& named, std::uint32_t keep) {
   }
 }
 
-Observation CopyingSystem::check_step(StepParts const& items) const noexcept {
-  if (items.count == 0) {
-    return no(ErrorCode::kInvalidArgument);
-  }
-  std::uint64_t rows = 0;
-  for (StepPart const& item : items) {
-    rows += item.rows;
-    if (item.deed == StepDeed::kPad) {
-      continue;
-    }
-    if (Observation const checked =
-            check_begin(item.sequence, item.deed == StepDeed::kVerify, item.rows, item.mode);
-        !checked.ok) {
-      return checked;
-    }
-    for (StepPart const* other = items.begin(); other != &item; ++other) {
-      if (other->deed != StepDeed::kPad && other->sequence == item.sequence) {
-        return no(ErrorCode::kInvalidArgument);
-      }
-    }
-  }
-  Capacity const& capacity = shape_.capacity;
-  std::uint64_t const most = capacity.step_rows != 0
-                                 ? capacity.step_rows
-                                 : capacity.tokens + std::uint64_t{capacity.sequences} *
-                                                         std::max(1U, capacity.largest_round);
-  return rows > most ? no(ErrorCode::kTooLong) : ok();
-}
-
-Observation CopyingSystem::step(StepParts const& items, WriteStyle style, StepFate fate) {
-  if (Observation const checked = check_step(items); !checked.ok) {
-    return checked;
-  }
-  for (StepPart const& item : items) {
-    if (item.deed != StepDeed::kPad) {
-      style.mode = item.mode;
-      static_cast<void>(begin(
-          item.sequence, item.deed == StepDeed::kVerify, item.rows, item.rows, item.token, style));
-    }
-  }
-  std::uint32_t kept = 0;
-  for (std::uint32_t i = 0; i < items.count; ++i) {
-    StepPart const& item = items.parts[i];
-    if (item.deed == StepDeed::kPad) {
-      continue;
-    }
-    if (i == fate.released) {
-      static_cast<void>(release(item.sequence));
-      kept += fate.dropped ? 0 : item.keep;
-      continue;
-    }
-    std::uint32_t const keep = fate.dropped ? 0 : item.keep;
-    close_handle(sequences_[item.sequence.value], keep);
-    kept += keep;
-  }
-  return ok(kept);
-}
-
 Observation CopyingSystem::commit(SequenceName name) {
   Named& named = sequences_[name.value];
-  if (!named.live || !named.open || named.open->round) {
+  if (!is_open_alone(named) || named.open->round) {
     return no(ErrorCode::kStale);
   }
   if (named.open->complete < named.open->rows) {
@@ -278,9 +220,9 @@ Observation CopyingSystem::commit(SequenceName name) {
   return ok();
 }
 
-Observation CopyingSystem::drop(SequenceName name) {
+Observation CopyingSystem::drop(SequenceName name, HandleEnd /*how*/) {
   Named& named = sequences_[name.value];
-  if (!named.live || !named.open) {
+  if (!is_open_alone(named)) {
     return no(ErrorCode::kStale);
   }
   close_handle(named, 0);
@@ -289,7 +231,7 @@ Observation CopyingSystem::drop(SequenceName name) {
 
 Observation CopyingSystem::accept(SequenceName name, std::uint32_t keep) {
   Named& named = sequences_[name.value];
-  if (!named.live || !named.open || !named.open->round) {
+  if (!is_open_alone(named) || !named.open->round) {
     return no(ErrorCode::kStale);
   }
   if (keep > named.open->rows) {
@@ -401,7 +343,11 @@ Observation CopyingSystem::truncate(SequenceName name, std::uint32_t length) {
   return answer;
 }
 
-Observation CopyingSystem::release(SequenceName name) {
+Observation CopyingSystem::move(SequenceName name) {
+  return sequences_[name.value].live ? ok() : no(ErrorCode::kStale);
+}
+
+Observation CopyingSystem::release(SequenceName name, HandleEnd /*how*/) {
   if (!sequences_[name.value].live) {
     return no(ErrorCode::kStale);
   }
@@ -419,6 +365,8 @@ void CopyingSystem::drop_all() {
   std::fill(sequences_.begin(), sequences_.end(), Named{});
   std::fill(snapshots_.begin(), snapshots_.end(), Held{});
   std::fill(entries_.begin(), entries_.end(), Entry{});
+  std::fill(steps_.begin(), steps_.end(), nullptr);
+  captured_.reset();
   order_.clear();
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <holdfast/layout.hpp>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,6 +16,13 @@
 #include "models/system.hpp"
 
 namespace holdfast::model::copying {
+
+[[nodiscard]] inline Observation ok(std::uint32_t value = 0) {
+  return Observation::success(value);
+}
+[[nodiscard]] inline Observation no(ErrorCode code) {
+  return Observation::failure(code);
+}
 
 /// The sequences, snapshots and entries of one program. Devices, streams and faults are nothing to it.
 class CopyingSystem : public System, public Visible {
@@ -35,9 +43,13 @@ class CopyingSystem : public System, public Visible {
                       Token token,
                       WriteStyle style) override;
   Observation step(StepParts const& items, WriteStyle style, StepFate fate) override;
+  Observation begin_step(StepParts const& items) override;
+  Observation write_step(SequenceName name, WriteStyle style) override;
+  Observation finish_step(SequenceName name) override;
+  Observation drop_step(SequenceName name, HandleEnd how) override;
   Observation fill(SequenceName name, bool view) override;
   Observation commit(SequenceName name) override;
-  Observation drop(SequenceName name) override;
+  Observation drop(SequenceName name, HandleEnd how) override;
   Observation accept(SequenceName name, std::uint32_t keep) override;
   Observation snapshot(SequenceName name, SnapshotName snapshot) override;
   Observation drop_snapshot(SnapshotName snapshot) override;
@@ -45,7 +57,8 @@ class CopyingSystem : public System, public Visible {
   Observation fork(SnapshotName snapshot, SequenceName name) override;
   Observation can_truncate(SequenceName name, std::uint32_t length) override;
   Observation truncate(SequenceName name, std::uint32_t length) override;
-  Observation release(SequenceName name) override;
+  Observation release(SequenceName name, HandleEnd how) override;
+  Observation move(SequenceName name) override;
   Observation capture(SnapshotName snapshot,
                       EntryName entry,
                       std::uint32_t scope,
@@ -81,6 +94,7 @@ class CopyingSystem : public System, public Visible {
   /// An append or a round.
   struct Handle {
     bool round = false;
+    bool in_step = false;  // and ends with it
     std::uint32_t rows = 0;
     std::uint32_t written = 0;
     std::uint32_t complete = 0;               // rows of which nothing is left out
@@ -96,6 +110,11 @@ class CopyingSystem : public System, public Visible {
     Copy copy;
     std::optional<Handle> open;
     std::optional<SnapshotName> shares;  // of a seeded bug: whose rows it writes as well
+  };
+  struct OpenStep {
+    StepParts items;
+    bool open = false;
+    bool is_written = false;
   };
   struct Held {
     bool live = false;
@@ -115,7 +134,16 @@ class CopyingSystem : public System, public Visible {
                                         std::uint32_t rows,
                                         StateMode mode) const noexcept;
   [[nodiscard]] Observation check_step(StepParts const& items) const noexcept;
+  [[nodiscard]] Observation open_items(OpenStep& step);
+  [[nodiscard]] bool is_there(StepPart const& item) const noexcept;
+  [[nodiscard]] OpenStep* step_of(SequenceName name) const noexcept;
+  void write_items(OpenStep& step, WriteStyle const& style);
+  Observation end_items(OpenStep& step, bool dropped);
+  [[nodiscard]] static bool is_open_alone(Named const& named) noexcept {
+    return named.live && named.open && !named.open->in_step;
+  }
   [[nodiscard]] bool has_room() const noexcept;  // for one more sequence
+  void write_first(Named& named, std::uint32_t rows, WriteStyle const& style);
   /// Writes open rows [first, first + count).
   void write(Named& named, std::uint32_t first, std::uint32_t count, Token token);
   void close_handle(Named& named, std::uint32_t keep);
@@ -127,10 +155,13 @@ class CopyingSystem : public System, public Visible {
 
   Model const& model_;
   ModelShape const& shape_;
-  std::vector<Named> sequences_;      // [kNameLimit]
-  std::vector<Held> snapshots_;       // [kNameLimit]
-  std::vector<Entry> entries_;        // [kNameLimit]
-  std::vector<std::uint32_t> order_;  // live entries, the oldest first
+  std::vector<Named> sequences_;                  // [kNameLimit]
+  std::vector<Held> snapshots_;                   // [kNameLimit]
+  std::vector<Entry> entries_;                    // [kNameLimit]
+  std::vector<std::shared_ptr<OpenStep>> steps_;  // [kNameLimit], the last that a name was in
+  std::shared_ptr<OpenStep> mapped_;              // that was begun last
+  std::optional<StepParts> captured_;             // items of the last that a graph captures
+  std::vector<std::uint32_t> order_;              // live entries, the oldest first
   std::uint32_t restored_from_ = UINT32_MAX;
 };
 

@@ -8,6 +8,28 @@
 #include "models/input_error.hpp"
 
 namespace holdfast::model {
+namespace {
+
+/// A destructor says nothing of a device that failed.
+constexpr Error kDestructorFailed{.code = ErrorCode::kDeviceFailed};
+
+/// Whether a round's handle is not used up.
+bool is_open(Round const& round) {
+  auto const range = round.range(PlaneKind::kAttentionKv, 0);
+  return range || range.error().code == ErrorCode::kInvalidArgument;
+}
+
+/// Ends a handle without a call.
+template <typename Handle>
+void let_end(std::optional<Handle>& handle, HandleEnd how) {
+  if (how == HandleEnd::kReplaced) {
+    Handle live{std::move(*handle)};
+    live = std::move(*handle);  // which has nothing any more
+  }
+  handle.reset();
+}
+
+}  // namespace
 
 HoldfastSystem::HoldfastSystem(Layout const& layout,
                                std::span<Device* const> devices,
@@ -93,6 +115,9 @@ Observation HoldfastSystem::rewrite(
   Named& named = kept(name);
   if (!named.round) {
     return no_handle();
+  }
+  if (!is_open(*named.round)) {
+    return Observation::failure(named.round->range(PlaneKind::kAttentionKv, 0).error());
   }
   std::vector<Token> const before = named.tokens;
   if (named.tokens.size() < std::size_t{first} + count) {
@@ -202,7 +227,6 @@ void HoldfastSystem::note_kept(SequenceName name, std::span<Token const> tokens)
   history.insert(history.end(), tokens.begin(), tokens.end());
 }
 
-/// Whether the step's arrays on all devices name the sequence of every row, and 0 for padding.
 Observation HoldfastSystem::commit(SequenceName name) {
   Named& named = kept(name);
   if (!named.append) {
@@ -216,18 +240,32 @@ Observation HoldfastSystem::commit(SequenceName name) {
   return Observation::success(0);
 }
 
-Observation HoldfastSystem::drop(SequenceName name) {
+Observation HoldfastSystem::drop(SequenceName name, HandleEnd how) {
   Named& named = kept(name);
-  if (named.round) {
+  bool const is_called = how == HandleEnd::kCalled;
+  if (named.round && (is_called || !is_open(*named.round))) {
     Status const dropped = named.round->drop(stream_);
     return dropped ? Observation::success(0) : fail(name, dropped);
+  }
+  if (named.round) {
+    last_stream_ = Stream{};
+    let_end(named.round, how);
+    return was_destroyed() ? Observation::success(0) : give_up(name, kDestructorFailed);
   }
   if (!named.append) {
     return no_handle();
   }
   auto const exact = named.append->drop_is_exact();
-  if (Status const dropped = named.append->drop(stream_); !dropped) {
-    return fail(name, dropped);
+  if (is_called || !exact) {
+    if (Status const dropped = named.append->drop(stream_); !dropped) {
+      return fail(name, dropped);
+    }
+  } else {
+    last_stream_ = Stream{};
+    let_end(named.append, how);
+    if (!was_destroyed()) {
+      return give_up(name, kDestructorFailed);
+    }
   }
   bool const tainted = is_tainted(name);
   if (!exact || tainted == *exact) {
@@ -307,8 +345,55 @@ Observation HoldfastSystem::truncate(SequenceName name, std::uint32_t length) {
   return observe(shortened, length);
 }
 
-Observation HoldfastSystem::release(SequenceName name) {
-  return observe(kept(name).sequence.release(stream_));
+Observation HoldfastSystem::release(SequenceName name, HandleEnd how) {
+  Sequence& sequence = kept(name).sequence;
+  if (how == HandleEnd::kCalled || !sequence.position()) {
+    return observe(sequence.release(stream_));
+  }
+  if (how == HandleEnd::kReplaced) {
+    sequence = Sequence{};
+  } else {
+    static_cast<void>(Sequence{std::move(sequence)});
+  }
+  return was_destroyed() ? Observation::success(0) : Observation::failure(kDestructorFailed);
+}
+
+bool HoldfastSystem::was_destroyed() const {
+  return faults_ == nullptr || faults_->failed() == 0;
+}
+
+Observation HoldfastSystem::move(SequenceName name) {
+  Named& named = kept(name);
+  auto const position = named.sequence.position();
+  if (!position) {
+    return Observation::failure(position.error());
+  }
+  auto const is_stale = [](Status const& answer) {
+    return !answer && answer.error().code == ErrorCode::kStale;
+  };
+  bool are_left_stale = true;
+  Sequence elsewhere{std::move(named.sequence)};
+  are_left_stale = are_left_stale && is_stale(named.sequence.release(stream_));
+  named.sequence = std::move(elsewhere);
+  Sequence& itself = named.sequence;
+  named.sequence = std::move(itself);
+  auto const move_handle = [&](auto& handle) {
+    if (handle) {
+      auto moved = std::move(*handle);
+      are_left_stale = are_left_stale && is_stale(handle->drop(stream_));
+      *handle = std::move(moved);
+      auto& same = *handle;
+      *handle = std::move(same);
+    }
+  };
+  move_handle(named.append);
+  move_handle(named.round);
+  if (named.step) {
+    move_handle(named.step->handle);
+  }
+  auto const after = named.sequence.position();
+  return are_left_stale && after && *after == *position ? Observation::success(0)
+                                                        : Observation::failure(kNeverAnswered);
 }
 
 Observation HoldfastSystem::use_stream(Stream stream) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 #include <holdfast/cache.hpp>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -36,9 +37,13 @@ class HoldfastSystem final : public System, public Visible {
                       Token token,
                       WriteStyle style) override;
   Observation step(StepParts const& items, WriteStyle style, StepFate fate) override;
+  Observation begin_step(StepParts const& items) override;
+  Observation write_step(SequenceName name, WriteStyle style) override;
+  Observation finish_step(SequenceName name) override;
+  Observation drop_step(SequenceName name, HandleEnd how) override;
   Observation fill(SequenceName name, bool view) override;
   Observation commit(SequenceName name) override;
-  Observation drop(SequenceName name) override;
+  Observation drop(SequenceName name, HandleEnd how) override;
   Observation accept(SequenceName name, std::uint32_t keep) override;
   Observation snapshot(SequenceName name, SnapshotName snapshot) override;
   Observation drop_snapshot(SnapshotName snapshot) override;
@@ -46,7 +51,8 @@ class HoldfastSystem final : public System, public Visible {
   Observation fork(SnapshotName snapshot, SequenceName name) override;
   Observation can_truncate(SequenceName name, std::uint32_t length) override;
   Observation truncate(SequenceName name, std::uint32_t length) override;
-  Observation release(SequenceName name) override;
+  Observation release(SequenceName name, HandleEnd how) override;
+  Observation move(SequenceName name) override;
   Observation close() override;
   Observation capture(SnapshotName snapshot,
                       EntryName entry,
@@ -143,27 +149,52 @@ class HoldfastSystem final : public System, public Visible {
   /// Writes the entry as bytes, and says how many there are of it.
   [[nodiscard]] Status write_bytes(EntryName entry, Details& says);
   [[nodiscard]] Status ask_layout(std::uint32_t rows, Details& says) const;
-  [[nodiscard]] Status names_rows(Step const& step, StepParts const& items) const;
-  [[nodiscard]] Status names_rows(Step const& step,
-                                  StepParts const& items,
-                                  std::uint32_t device) const;
-  [[nodiscard]] Status write_whole(Step& step,
-                                   StepParts const& items,
-                                   std::uint32_t const* positions,
-                                   WriteStyle style);
+  /// A step, and what its engine knows of it.
+  struct OpenStep {
+    std::optional<Step> handle;  // as long as it is the engine's
+    StepParts items;
+    std::array<std::uint32_t, kStepItemLimit> positions{};
+    std::array<std::uint32_t, kStepItemLimit> sequences{};  // in the devices' maps; 0: padding
+    std::array<Stream, kStepItemLimit> streams{};  // of the last call on each item's sequence
+    Stream begun_in;
+    WritePlan plan;  // of the write that left some out
+    bool is_written = false;
+  };
+  /// The step of a name; nullptr when it never was in one, or when the engine let go of it.
+  [[nodiscard]] OpenStep* step_of(SequenceName name);
+  [[nodiscard]] Status check_open(OpenStep& step) const;
+  /// Success says which items could be dropped as if they had never been.
+  [[nodiscard]] Observation open_step(OpenStep& step, StepParts const& items);
+  [[nodiscard]] Status write_items(OpenStep& step, WriteStyle style);
+  [[nodiscard]] Status write_item(OpenStep& step, std::uint32_t item, WriteStyle style);
+  [[nodiscard]] Status write_whole(OpenStep& step, WriteStyle style);
+  /// Declares that the captured graph runs in a step; what it writes the engine writes through views.
+  [[nodiscard]] Status replay(OpenStep& step, WriteStyle& style);
+  [[nodiscard]] Status capture_graph(OpenStep& step);
   /// Makes the mistakes of a step's plan that are about no part.
-  [[nodiscard]] Status err_step(Step& step, StepParts const& items, WriteStyle const& style);
+  [[nodiscard]] Status err_step(OpenStep& step, WriteStyle const& style);
   /// What the items lack for what is kept of them is written.
-  [[nodiscard]] Status fill_step(Step& step,
-                                 StepParts const& items,
-                                 std::uint32_t const* positions,
-                                 WriteStyle style);
-  [[nodiscard]] bool lacks_rows(StepParts const& items,
-                                std::uint32_t item,
-                                WritePlan const& plan) const;
+  [[nodiscard]] Status fill_step(OpenStep& step, WriteStyle style);
+  [[nodiscard]] bool lacks_rows(OpenStep const& step, std::uint32_t item, std::uint32_t rows) const;
+  [[nodiscard]] Status finish(OpenStep& step, std::span<Accepted> accepted);
+  /// Takes over what was kept, and appends what is to be appended again.
+  [[nodiscard]] Observation keep_items(OpenStep& step,
+                                       std::span<Accepted const> accepted,
+                                       Observation answer);
+  [[nodiscard]] Observation drop(OpenStep& step, HandleEnd how, Observation const& answer);
+  Observation give_up(OpenStep& step, Status const& status);
+  /// Whether the item's sequence is still there, and as it was.
+  [[nodiscard]] bool is_there(StepPart const& item) const;
+  [[nodiscard]] bool are_all_there(StepParts const& items) const;
+  /// Whether the step's arrays on all devices name the sequence of every row, and 0 for padding.
+  [[nodiscard]] Status names_rows(OpenStep const& step) const;
+  [[nodiscard]] Status names_rows(OpenStep const& step, std::uint32_t device) const;
   [[nodiscard]] Status append_again(SequenceName name,
                                     std::uint32_t position,
                                     std::span<Token const> tokens);
+  void observe_middle() const;
+  /// Whether no device failed while a handle was destroyed.
+  [[nodiscard]] bool was_destroyed() const;
   void note_kept(SequenceName name, std::span<Token const> tokens);
   [[nodiscard]] bool is_tainted(SequenceName name) const noexcept {
     return inspect().sequence(id(name).index).tainted;
@@ -190,9 +221,10 @@ class HoldfastSystem final : public System, public Visible {
     Token token = 0;             // of the first
     WritePlan plan;              // that left some out
     StateMode mode = StateMode::kFresh;
-    Stream stream;                  // of the open handle
-    bool failed_elsewhere = false;  // a call on the handle did, in another stream
-    std::vector<Token> history;     // committed
+    Stream stream;                   // of the open handle
+    bool failed_elsewhere = false;   // a call on the handle did, in another stream
+    std::vector<Token> history;      // committed
+    std::shared_ptr<OpenStep> step;  // the last that it was an item of
   };
 
   struct Held {
@@ -224,6 +256,12 @@ class HoldfastSystem final : public System, public Visible {
   std::vector<SequenceName> given_up_;
   std::optional<Stream> last_stream_;  // of the last operation, if not stream_
   Model const* prompts_ = nullptr;
+  OpenStep const* mapped_ = nullptr;  // the step that was begun last
+  struct Graph {
+    GraphSignature signature;
+    StepParts items;
+  };
+  std::optional<Graph> graph_;             // the last that was captured
   Stream stream_;                          // of the calls that follow
   std::vector<Stream> streams_{Stream{}};  // that work went to
   std::vector<Device*> devices_;

@@ -24,24 +24,28 @@ struct StepRows {
   Step& step;
   std::uint32_t item;
   bool round;
+  bool declares = true;  // false: a graph does the writing, and was declared as one
 
   Result<RowsView> rows(PlaneKind plane,
                         std::uint32_t layer,
                         std::uint32_t written,
                         std::uint32_t rank) noexcept {
-    return step.rows(item, plane, layer, written, rank);
+    return step.rows(item, plane, layer, declared(written), rank);
   }
   Result<OpenRange> range(PlaneKind plane, std::uint32_t layer) const noexcept {
     return step.range(item, plane, layer);
   }
   Result<StateView> state(std::uint32_t layer, std::uint32_t written, std::uint32_t rank) noexcept {
-    return step.state(item, layer, written, rank);
+    return step.state(item, layer, declared(written), rank);
   }
   Result<StashView> stash(std::uint32_t layer, std::uint32_t written, std::uint32_t rank) noexcept {
-    return step.stash(item, layer, written, rank);
+    return step.stash(item, layer, declared(written), rank);
   }
   Result<HeldView> held(std::uint32_t layer, std::uint32_t written, std::uint32_t rank) noexcept {
-    return step.held(item, layer, written, rank);
+    return step.held(item, layer, declared(written), rank);
+  }
+  [[nodiscard]] std::uint32_t declared(std::uint32_t rows) const noexcept {
+    return declares ? rows : 0;
   }
 };
 

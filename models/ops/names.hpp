@@ -62,9 +62,28 @@ struct OpNames {
   void add(EntryName name) noexcept { entry = name; }
 };
 
+/// What it mentions.
 [[nodiscard]] inline OpNames names_of(AnyOp op) noexcept {
   OpNames names;
   for_each_name(op, [&](auto const& name) { names.add(name); });
+  return names;
+}
+
+/// The same, and of a step that it names every item that is still there.
+[[nodiscard]] inline OpNames names_of(AnyOp const& op, Model const& model) noexcept {
+  OpNames names = names_of(op);
+  bool const names_step = !effects_of(op).makes.has(Thing::kStep) &&
+                          effects_of(op).all().has(Thing::kStep) && names.count == 1;
+  ModelStep const* const step = names_step ? model.step_of(names.all_sequences[0]) : nullptr;
+  if (step == nullptr) {
+    return names;
+  }
+  for (StepPart const& item : step->items) {
+    if (item.deed != StepDeed::kPad && model.step_of(item.sequence) == step &&
+        model.sequence(item.sequence).live) {
+      names.add(item.sequence);
+    }
+  }
   return names;
 }
 

@@ -11,6 +11,7 @@
 #include "models/ops/accept.hpp"
 #include "models/ops/append.hpp"
 #include "models/ops/begin.hpp"
+#include "models/ops/begin_step.hpp"
 #include "models/ops/can_truncate.hpp"
 #include "models/ops/cancel.hpp"
 #include "models/ops/capture.hpp"
@@ -20,12 +21,15 @@
 #include "models/ops/delay.hpp"
 #include "models/ops/drop.hpp"
 #include "models/ops/drop_snapshot.hpp"
+#include "models/ops/drop_step.hpp"
 #include "models/ops/erase.hpp"
 #include "models/ops/fault.hpp"
 #include "models/ops/fill.hpp"
+#include "models/ops/finish_step.hpp"
 #include "models/ops/fork.hpp"
 #include "models/ops/leave.hpp"
 #include "models/ops/load_damaged.hpp"
+#include "models/ops/move.hpp"
 #include "models/ops/release.hpp"
 #include "models/ops/reload.hpp"
 #include "models/ops/restore.hpp"
@@ -37,6 +41,7 @@
 #include "models/ops/truncate.hpp"
 #include "models/ops/use_stream.hpp"
 #include "models/ops/verify.hpp"
+#include "models/ops/write_step.hpp"
 
 namespace holdfast::model {
 
@@ -90,7 +95,12 @@ using AllOps = OpTypes<CreateOp,
                        CancelOp,
                        LeaveOp,
                        DelayOp,
-                       FillOp>;
+                       FillOp,
+                       BeginStepOp,
+                       WriteStepOp,
+                       FinishStepOp,
+                       DropStepOp,
+                       MoveOp>;
 
 /// One operation of a program.
 using AnyOp = AllOps::Any;

@@ -68,11 +68,11 @@ inline bool suits(ModelSequence const& sequence, SequenceWish wish) noexcept {
     case SequenceWish::kAtRest:
       return !sequence.open.open && !sequence.tainted;
     case SequenceWish::kOpen:
-      return sequence.open.open;
+      return sequence.open.open && !sequence.open.in_step;
     case SequenceWish::kOpenAppend:
-      return sequence.open.open && !sequence.open.round;
+      return sequence.open.open && !sequence.open.in_step && !sequence.open.round;
     case SequenceWish::kOpenRound:
-      return sequence.open.open && sequence.open.round;
+      return sequence.open.open && !sequence.open.in_step && sequence.open.round;
     case SequenceWish::kLive:
       return true;
   }
@@ -99,6 +99,26 @@ inline std::optional<SequenceName> pick_sequence(GenerateContext const& context,
   std::uint32_t chosen = pick_place(context, suitable, last);
   for (std::uint32_t const name : context.model.live_sequences()) {
     if (suits(context.model.sequence({name}), wish) && chosen-- == 0) {
+      return SequenceName{name};
+    }
+  }
+  return std::nullopt;
+}
+
+/// A sequence that is or was an item of an open step; now and then any name that was ever given; nothing
+/// when no step is open.
+inline std::optional<SequenceName> pick_step(GenerateContext const& context) noexcept {
+  std::uint32_t const names = context.model.next_sequence();
+  if (names != 0 && context.is_nonsense()) {
+    return SequenceName{context.source.below(names)};
+  }
+  std::uint32_t suitable = 0;
+  for (std::uint32_t name = 0; name < names; ++name) {
+    suitable += context.model.step_of({name}) != nullptr ? 1U : 0U;
+  }
+  std::uint32_t chosen = suitable == 0 ? 0 : context.source.below(suitable);
+  for (std::uint32_t name = 0; name < names && suitable != 0; ++name) {
+    if (context.model.step_of({name}) != nullptr && chosen-- == 0) {
       return SequenceName{name};
     }
   }
@@ -250,6 +270,11 @@ inline StateMode pick_mode(GenerateContext const& context, bool round) noexcept 
 inline std::uint32_t pick_skip(GenerateContext const& context) noexcept {
   bool const skips = context.model.shape().has_draft() && context.source.one_in(3);
   return skips ? context.source.between(1, 2 * context.model.shape().draft_lag()) : 0;
+}
+
+/// How a handle ends: mostly by its call.
+inline std::uint32_t pick_gone(Source& source) noexcept {
+  return source.one_in(8) ? source.between(1, kHandleEndCount - 1) : 0;
 }
 
 /// A write that is not as usual; through other streams where there are several.

@@ -16,6 +16,7 @@ enum class Thing : std::uint8_t {
   kEntry,
   kAppend,   ///< an open append
   kRound,    ///< an open round
+  kStep,     ///< an open step, named by any sequence that is or was an item of it
   kRows,     ///< committed rows of a sequence that goes on
   kBytes,    ///< an entry as bytes
   kPending,  ///< work that waits in a stream

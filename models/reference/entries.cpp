@@ -146,6 +146,7 @@ Observation Model::restore(PrefixQuery const& query, SequenceName name, Observat
   fresh.created = fresh.live = true;
   fresh.tainted = fresh.unknown = false;
   fresh.open.reset();
+  fresh.step = kNoStep;
   fresh.history = take_history();
   History& history = histories_[fresh.history];
   History const& from = entries_[best].history;

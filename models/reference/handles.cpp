@@ -31,6 +31,11 @@ Observation Model::check_begin(SequenceName name,
   return Observation::success(rows);
 }
 
+bool Model::is_open_alone(SequenceName name) const noexcept {
+  ModelSequence const& sequence = sequences_[name.value];
+  return sequence.live && sequence.open.open && !sequence.open.in_step;
+}
+
 Observation Model::begin(SequenceName name,
                          bool round,
                          std::uint32_t rows,
@@ -52,6 +57,7 @@ Observation Model::begin(SequenceName name,
   }
   OpenHandle& open = sequences_[name.value].open;
   open.open = true;
+  open.in_step = false;
   open.round = round;
   open.rows = rows;
   open.written = open.complete = 0;
@@ -60,10 +66,9 @@ Observation Model::begin(SequenceName name,
   open.reached.fill(0);
   std::uint32_t const behind = position(name) - history(sequences_[name.value]).watermark;
   open.draft_rows = rows == 0 ? 0 : rows + std::min(behind, shape_.draft_lag());
-  std::uint32_t const most = written == 0 ? 0 : std::min(open.draft_rows, behind + written);
-  open.drafted = most - std::min(most, style.skip);
+  open.drafted = 0;
   open.mode = mode;
-  note_written(name, 0, written, style);
+  write_first(name, written, style);
   open.slots = slots_of(item);
   open.drop_is_exact = shape_.keeps_all || round || mode != StateMode::kInPlace ||
                        shape_.states.empty() || open.slots != 0;
@@ -77,6 +82,15 @@ Observation Model::begin(SequenceName name,
   Observation answer = Observation::success(rows);
   say_opened(name, answer.says);
   return answer;
+}
+
+/// The first rows of an open handle are written, draft rows with them.
+void Model::write_first(SequenceName name, std::uint32_t rows, WriteStyle const& style) {
+  OpenHandle& open = sequences_[name.value].open;
+  std::uint32_t const behind = position(name) - history(sequences_[name.value]).watermark;
+  std::uint32_t const most = rows == 0 ? 0 : std::min(open.draft_rows, behind + rows);
+  open.drafted = most - std::min(most, style.skip);
+  note_written(name, 0, rows, style);
 }
 
 void Model::note_written(SequenceName name,
@@ -115,74 +129,6 @@ void Model::note_written(SequenceName name,
   }
 }
 
-Observation Model::step(StepParts const& items, bool exhausted, WriteStyle const& style) {
-  if (items.count == 0) {
-    return Observation::failure(ErrorCode::kInvalidArgument, "items");
-  }
-  // The first item that is wrong decides, as the items stand.
-  std::uint64_t rows = 0;
-  for (StepPart const& item : items) {
-    rows += item.rows;
-    if (item.deed == StepDeed::kPad) {
-      continue;
-    }
-    next_token_ = std::max(next_token_, item.token + item.rows);
-    Observation checked =
-        check_begin(item.sequence, item.deed == StepDeed::kVerify, item.rows, item.mode);
-    for (StepPart const* other = items.begin(); checked.ok && other != &item; ++other) {
-      if (other->deed != StepDeed::kPad && other->sequence == item.sequence) {
-        checked = Observation::failure(ErrorCode::kInvalidArgument, "sequence");
-      }
-    }
-    if (!checked.ok) {
-      checked.says.item = &item - items.begin();
-      return checked;
-    }
-  }
-  Capacity const& capacity = shape_.capacity;
-  std::uint64_t const most = capacity.step_rows != 0
-                                 ? capacity.step_rows
-                                 : capacity.tokens + std::uint64_t{capacity.sequences} *
-                                                         std::max(1U, capacity.largest_round);
-  if (rows > most) {
-    return Observation::failure(ErrorCode::kTooLong,
-                                "rows",
-                                static_cast<std::int64_t>(rows),
-                                static_cast<std::int64_t>(most));
-  }
-  if (exhausted && !step_fits({items.begin(), items.count})) {
-    return Observation::failure(ErrorCode::kExhausted);
-  }
-  Observation answer = Observation::success(0);
-  for (std::uint32_t i = 0; i < items.count; ++i) {
-    StepPart const& item = items.parts[i];
-    if (item.deed != StepDeed::kPad) {
-      WriteStyle own = style;
-      own.mode = item.mode;
-      own.keys = item.keys;
-      own.plan = plan_of_item(shape_, style.plan, i, items.count);
-      bool const round = item.deed == StepDeed::kVerify;
-      static_cast<void>(begin(item.sequence, round, item.rows, item.rows, item.token, false, own));
-      if (item.keep > sequences_[item.sequence.value].open.complete) {
-        complete(item.sequence);
-      }
-    }
-  }
-  for (std::uint32_t i = 0; i < items.count; ++i) {
-    StepPart const& item = items.parts[i];
-    Details::Item& says = answer.says.item_at(i);
-    says = {.committed = 0, .to_append = 0};
-    if (item.deed != StepDeed::kPad) {
-      ModelSequence& sequence = sequences_[item.sequence.value];
-      says.exact = sequence.open.drop_is_exact ? 1 : 0;
-      sequence.tainted = item.keep == 0 && !sequence.open.drop_is_exact;
-      close_round(item.sequence, item.keep, says);
-      answer.value += item.keep;
-    }
-  }
-  return answer;
-}
-
 /// Everything that an open handle lacks is written.
 void Model::complete(SequenceName name) {
   OpenHandle& open = sequences_[name.value].open;
@@ -194,7 +140,7 @@ void Model::complete(SequenceName name) {
 
 Observation Model::fill(SequenceName name, bool /*view*/) {
   OpenHandle const& open = sequences_[name.value].open;
-  if (!sequences_[name.value].live || !open.open || open.round) {
+  if (!is_open_alone(name) || open.round) {
     return stale_handle(name);
   }
   complete(name);
@@ -208,7 +154,7 @@ Observation Model::rewrite(SequenceName name,
                            WriteStyle const& style) {
   next_token_ = std::max(next_token_, token + count);
   OpenHandle& open = sequences_[name.value].open;
-  if (!sequences_[name.value].live || !open.open || !open.round) {
+  if (!is_open_alone(name) || !open.round) {
     return stale_handle(name);
   }
   if (first > open.complete || count > open.rows - first) {
@@ -285,7 +231,7 @@ void Model::close_handle(SequenceName name, std::uint32_t keep) {
 
 Observation Model::commit(SequenceName name) {
   OpenHandle const& open = sequences_[name.value].open;
-  if (!sequences_[name.value].live || !open.open || open.round) {
+  if (!is_open_alone(name) || open.round) {
     return stale_handle(name);
   }
   if (open.complete < open.rows) {
@@ -297,7 +243,7 @@ Observation Model::commit(SequenceName name) {
 
 Observation Model::drop(SequenceName name) {
   ModelSequence& sequence = sequences_[name.value];
-  if (!sequence.live || !sequence.open.open) {
+  if (!is_open_alone(name)) {
     return stale_handle(name);
   }
   sequence.tainted = !sequence.open.drop_is_exact;
@@ -307,7 +253,7 @@ Observation Model::drop(SequenceName name) {
 
 Observation Model::accept(SequenceName name, std::uint32_t keep) {
   OpenHandle const& open = sequences_[name.value].open;
-  if (!sequences_[name.value].live || !open.open || !open.round) {
+  if (!is_open_alone(name) || !open.round) {
     return stale_handle(name);
   }
   if (keep > open.rows) {

@@ -40,6 +40,9 @@ void Model::reset() {
   live_snapshots_.clear();
   live_entries_.clear();
   log_.clear();
+  steps_.clear();
+  mapped_step_ = kNoStep;
+  captured_.reset();
   next_sequence_ = 0;
   next_snapshot_ = 0;
   next_entry_ = 0;
@@ -156,6 +159,7 @@ Observation Model::create(SequenceName name, bool exhausted) {
   fresh.created = fresh.live = true;
   fresh.tainted = fresh.unknown = false;
   fresh.open.reset();
+  fresh.step = kNoStep;
   fresh.history = take_history();
   History& history = histories_[fresh.history];
   history.tokens.clear();
@@ -279,6 +283,7 @@ Observation Model::fork(SnapshotName snapshot, SequenceName name) {
   fresh.created = fresh.live = true;
   fresh.tainted = fresh.unknown = false;
   fresh.open.reset();
+  fresh.step = kNoStep;
   fresh.history = take_history();
   copy_history(snapshots_[snapshot.value].history, fresh.history);
   live_sequences_.push_back(name.value);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <holdfast/layout.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -94,6 +95,7 @@ struct History {
 /// The open handle of a sequence.
 struct OpenHandle {
   bool open = false;
+  bool in_step = false;  // it is an item of one, and ends with it
   bool round = false;
   std::uint32_t rows = 0;
   std::uint32_t written = 0;     // that were written of most parts
@@ -111,7 +113,7 @@ struct OpenHandle {
 
   /// Forgets everything but its memory.
   void reset() noexcept {
-    open = round = is_uneven = false;
+    open = in_step = round = is_uneven = false;
     lacking = {};
     reached.fill(0);
     rows = written = complete = slots = draft_rows = drafted = 0;
@@ -129,7 +131,16 @@ struct ModelSequence {
   bool tainted = false;  // its state is lost
   bool unknown = false;  // so is what it holds: up to all that a handle may take
   std::uint32_t history = 0;
+  std::uint32_t step = UINT32_MAX;  // the last that it was an item of
   OpenHandle open;
+};
+
+/// One step of a program. Its items leave it when their sequences are released.
+struct ModelStep {
+  StepParts items;
+  bool open = false;
+  bool is_written = false;
+  bool is_uneven = false;  // a plan was followed
 };
 
 /// One snapshot of a program.
@@ -195,6 +206,27 @@ class Model {
   Observation fill(SequenceName name, bool view);
   /// Begins and finishes all items, or none. Success counts the rows that were kept.
   Observation step(StepParts const& items, bool exhausted, WriteStyle const& style = {});
+  /// Opens a step, of which no row is written. It is named by any sequence that it has or had; success
+  /// counts its items.
+  Observation begin_step(StepParts const& items, bool exhausted);
+  /// Writes all rows of the items that are still there; again what they lack, and rounds.
+  Observation write_step(SequenceName name, WriteStyle style, Observation const& got);
+  /// Success counts the rows that were kept.
+  Observation finish_step(SequenceName name);
+  Observation drop_step(SequenceName name);
+  /// Whether a graph was captured that serves this sequence's step.
+  [[nodiscard]] bool has_graph_for(SequenceName name) const noexcept;
+  /// The engine let go of it.
+  void forget_step(SequenceName name) noexcept;
+  /// Which step's rows the devices have a map of is not known, since a device failed.
+  void forget_map() noexcept { mapped_step_ = kUnknownStep; }
+  /// The last step that a sequence is or was an item of, open or not; nullptr when there is none.
+  [[nodiscard]] ModelStep const* last_step_of(SequenceName name) const noexcept {
+    std::uint32_t const index = sequences_[name.value].step;
+    return index < steps_.size() ? &steps_[index] : nullptr;
+  }
+  /// The same while it is open.
+  [[nodiscard]] ModelStep const* step_of(SequenceName name) const noexcept;
   Observation commit(SequenceName name);
   /// Success is 0 when the drop was exact, 1 when it lost the state.
   Observation drop(SequenceName name);
@@ -207,6 +239,7 @@ class Model {
   Observation can_truncate(SequenceName name, std::uint32_t length) const;
   Observation truncate(SequenceName name, std::uint32_t length);
   Observation release(SequenceName name);
+  Observation move(SequenceName name) const { return check_live(name); }
   Observation close() const;
   /// A device failure left the sequence tainted; what it holds is not known, but whether that is still
   /// the state that it had.
@@ -292,6 +325,23 @@ class Model {
                                         std::uint32_t rows,
                                         StateMode mode) const noexcept;
   [[nodiscard]] bool step_fits(std::span<StepPart const> items) const noexcept;
+  [[nodiscard]] Observation check_step(StepParts const& items) const noexcept;
+  [[nodiscard]] Observation check_whole(std::uint32_t step) const noexcept;
+  [[nodiscard]] std::size_t open_steps() const noexcept;
+  /// Whether an item is still open in its step.
+  [[nodiscard]] bool is_in_step(StepPart const& item, std::uint32_t step) const noexcept;
+  /// Whether an item's sequence is there, but tainted since.
+  [[nodiscard]] bool is_lost(StepPart const& item, std::uint32_t step) const noexcept;
+  void write_items(std::uint32_t step, WriteStyle const& style);
+  void rewrite_item(StepPart const& item, WriteStyle const& style);
+  [[nodiscard]] Observation check_unwritten(std::uint32_t step) const noexcept;
+  /// Whether the captured graph may be replayed in a step.
+  [[nodiscard]] Observation check_graph(std::uint32_t step) const noexcept;
+  void note_captured(std::uint32_t step, WriteStyle const& style);
+  Observation end_step(std::uint32_t step, bool dropped);
+  /// Whether a handle is open that is no item of a step.
+  [[nodiscard]] bool is_open_alone(SequenceName name) const noexcept;
+  void write_first(SequenceName name, std::uint32_t rows, WriteStyle const& style);
   [[nodiscard]] std::uint32_t slots_held() const noexcept;
   [[nodiscard]] bool is_state_shared(std::uint32_t history) const noexcept;
   [[nodiscard]] std::uint32_t slots_of(StepPart const& part) const noexcept;
@@ -334,6 +384,11 @@ class Model {
   std::vector<ModelSequence> sequences_;  // [kNameLimit]
   std::vector<ModelSnapshot> snapshots_;  // [kNameLimit]
   std::vector<ModelEntry> entries_;       // [kNameLimit]
+  static constexpr std::uint32_t kNoStep = UINT32_MAX;
+  static constexpr std::uint32_t kUnknownStep = UINT32_MAX - 1;
+  std::vector<ModelStep> steps_;         // of the program, in order
+  std::uint32_t mapped_step_ = kNoStep;  // whose rows the devices have a map of
+  std::optional<StepParts> captured_;    // items of the last step that a graph captures
   std::vector<History> histories_;
   std::vector<std::uint32_t> free_histories_;
   std::vector<std::uint32_t> live_sequences_;

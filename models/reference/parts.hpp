@@ -79,4 +79,32 @@ struct Part {
   return is_made ? rows : plan.rows_of(rows);
 }
 
+/// Whether every plane has a view of so many open rows from a position on.
+[[nodiscard]] inline bool has_views(ModelShape const& shape,
+                                    std::uint32_t rows,
+                                    std::uint32_t position) noexcept {
+  return std::all_of(shape.windows.begin(), shape.windows.end(), [&](auto const& window) {
+    return rows <= window.meaning->view_limit(window.plane, position);
+  });
+}
+
+/// Whether a step that is written like this is one that a graph can capture: all of it by the engine's
+/// own kernels.
+[[nodiscard]] inline bool can_capture(WriteStyle const& style) noexcept {
+  return style.view && !style.whole && style.plan.is_plain();
+}
+
+/// Whether a graph that was captured in one step serves another.
+[[nodiscard]] inline bool are_captured_alike(StepParts const& captured,
+                                             StepParts const& items) noexcept {
+  return std::equal(captured.begin(),
+                    captured.end(),
+                    items.begin(),
+                    items.end(),
+                    [](StepPart const& one, StepPart const& other) {
+                      return one.deed == other.deed && one.rows == other.rows &&
+                             (one.deed == StepDeed::kPad || one.mode == other.mode);
+                    });
+}
+
 }  // namespace holdfast::model

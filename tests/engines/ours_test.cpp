@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "fuzz/step_mutants.hpp"
 #include "fuzz/target/engine_campaign.hpp"
 #include "fuzz/target/engine_round_trip.hpp"
 #include "fuzz/write_mutants.hpp"
@@ -38,12 +39,14 @@ constexpr Unseen kUnseen[] = {
     {"released_item_finished", "the adapter releases no sequence of an open step"},
 };
 
-/// The adapter writes every part of a step, whole and once.
+/// The adapter writes every part of a step, whole and once, and ends it before it begins another.
 bool is_about_parts(fuzz::MutantInfo const& mutant) {
-  return std::any_of(
-      std::begin(fuzz::kWriteMutants),
-      std::end(fuzz::kWriteMutants),
-      [&](fuzz::MutantInfo const& known) { return std::string_view{known.name} == mutant.name; });
+  auto const has = [&](auto const& list) {
+    return std::any_of(std::begin(list), std::end(list), [&](fuzz::MutantInfo const& known) {
+      return std::string_view{known.name} == mutant.name;
+    });
+  };
+  return has(fuzz::kWriteMutants) || has(fuzz::kStepMutants);
 }
 
 bool shows(fuzz::MutantInfo const& mutant) {

@@ -24,8 +24,8 @@ constexpr std::uint32_t kDepth = 4;
 
 /// Mutants that no program of kDepth operations shows; random runs kill them. Some need storage that is
 /// nearly used up, which is further away from every start state. Others need a refused step with padding,
-/// an entry of several ranks whose length asks for bytes, or a write that is not as usual. One is seen in
-/// watched programs alone.
+/// an entry of several ranks whose length asks for bytes, a write that is not as usual, or a step in parts.
+/// One is seen in watched programs alone.
 std::set<std::string> const& survivors() {
   static std::set<std::string> const names{"need_one_page_more",     "half_step",
                                            "failed_create_leaks_id", "undeclared_write",
@@ -37,7 +37,10 @@ std::set<std::string> const& survivors() {
                                            "reach_of_the_least",     "rank_clamped",
                                            "first_not_ignored",      "gap_ignored",
                                            "refused_write_counts",   "first_rank_viewed",
-                                           "step_writes_again",      "part_of_class_is_all"};
+                                           "step_writes_again",      "part_of_class_is_all",
+                                           "map_of_any_step",        "finishes_the_newest",
+                                           "step_generation_kept",   "step_enters_first",
+                                           "whole_skips_gone",       "append_takes_map"};
   return names;
 }
 

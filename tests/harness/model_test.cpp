@@ -26,6 +26,9 @@ constexpr SnapshotName kH1{1};
 Observation ok(std::uint32_t value) {
   return Observation::success(value);
 }
+StepPart append_of(SequenceName name, std::uint32_t rows, Token token) {
+  return {.deed = StepDeed::kAppend, .sequence = name, .rows = rows, .keep = rows, .token = token};
+}
 Observation no(ErrorCode code) {
   return Observation::failure(code);
 }
@@ -143,6 +146,63 @@ TEST_F(ModelTest, APartThatIsLeftOutIsMissing) {
     EXPECT_EQ(model_.accept(kS0, 2), ok(2));
     token += 6;
   }
+}
+
+TEST_F(ModelTest, AStepIsBegunWrittenAndEndedInParts) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(model_.create(kS1, false).ok);
+  StepParts const first{.parts = {append_of(kS0, 3, 1), {.deed = StepDeed::kPad, .rows = 2}},
+                        .count = 2};
+  StepParts const second{.parts = {append_of(kS1, 2, 4)}, .count = 1};
+  EXPECT_EQ(model_.write_step(kS0, {}, ok(0)), no(ErrorCode::kStale)) << "it is in no step";
+  EXPECT_EQ(model_.begin_step(first, false), ok(2));
+  EXPECT_EQ(model_.commit(kS0), no(ErrorCode::kStale)) << "its handle is the step's";
+  EXPECT_EQ(model_.finish_step(kS0), no(ErrorCode::kIncomplete));
+  EXPECT_EQ(model_.begin_step(second, false), ok(1));
+  EXPECT_EQ(model_.write_step(kS0, {.whole = true}, ok(0)), no(ErrorCode::kInvalidArgument))
+      << "the devices have a map of the other step";
+  EXPECT_EQ(model_.write_step(kS0, {}, ok(0)), ok(0));
+  EXPECT_EQ(model_.write_step(kS1, {.whole = true}, ok(0)), ok(0));
+  EXPECT_EQ(model_.write_step(kS1, {.whole = true}, ok(0)), no(ErrorCode::kInvalidArgument))
+      << "rows of an append are written once";
+  EXPECT_EQ(model_.finish_step(kS0), ok(3));
+  EXPECT_EQ(model_.finish_step(kS0), no(ErrorCode::kStale));
+  EXPECT_EQ(model_.drop_step(kS1), ok(0));
+  EXPECT_EQ(model_.position(kS0), 3U);
+  EXPECT_EQ(model_.position(kS1), 0U);
+}
+
+TEST_F(ModelTest, ASequenceLeavesItsStepWhenItIsReleased) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  ASSERT_TRUE(model_.create(kS1, false).ok);
+  StepParts items{.parts = {append_of(kS0, 1, 1), append_of(kS1, 1, 2)}, .count = 2};
+  ASSERT_TRUE(model_.begin_step(items, false).ok);
+  ASSERT_TRUE(model_.release(kS0).ok);
+  Observation const whole = model_.write_step(kS0, {.whole = true}, ok(0));
+  EXPECT_EQ(whole, no(ErrorCode::kStale)) << "a name that left still names the step";
+  EXPECT_EQ(whole.says.item, 0);
+  EXPECT_EQ(model_.write_step(kS1, {}, ok(0)), ok(0));
+  EXPECT_EQ(model_.finish_step(kS1), no(ErrorCode::kStale)) << "a row of what left cannot be kept";
+  EXPECT_EQ(model_.drop_step(kS1), ok(0));
+}
+
+TEST_F(ModelTest, AGraphServesStepsOfTheSameItems) {
+  ASSERT_TRUE(model_.create(kS0, false).ok);
+  auto const step_of = [](std::uint32_t rows, Token token) {
+    return StepParts{.parts = {append_of(kS0, rows, token)}, .count = 1};
+  };
+  WriteStyle const replay{.graph = true};
+  ASSERT_TRUE(model_.begin_step(step_of(1, 1), false).ok);
+  EXPECT_FALSE(model_.has_graph_for(kS0));
+  ASSERT_TRUE(model_.write_step(kS0, {.view = true}, ok(0)).ok);
+  EXPECT_TRUE(model_.has_graph_for(kS0));
+  ASSERT_TRUE(model_.finish_step(kS0).ok);
+  ASSERT_TRUE(model_.begin_step(step_of(2, 2), false).ok);
+  EXPECT_EQ(model_.write_step(kS0, replay, ok(0)), no(ErrorCode::kInvalidArgument));
+  ASSERT_TRUE(model_.drop_step(kS0).ok);
+  ASSERT_TRUE(model_.begin_step(step_of(1, 4), false).ok);
+  EXPECT_EQ(model_.write_step(kS0, replay, ok(0)), ok(0));
+  EXPECT_EQ(model_.finish_step(kS0), ok(1));
 }
 
 TEST_F(ModelTest, MissingRowsKeepTheHandleOpen) {

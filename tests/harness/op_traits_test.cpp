@@ -175,7 +175,7 @@ TEST(OpTraits, TakesAndGivesFollowFromEffects) {
     takes += AllOps::kEffects[kind].takes() ? std::string{AllOps::kNames[kind]} + " " : "";
     gives += AllOps::kEffects[kind].gives() ? std::string{AllOps::kNames[kind]} + " " : "";
   }
-  EXPECT_EQ(takes, "create verify snapshot fork capture restore ");
+  EXPECT_EQ(takes, "create verify snapshot fork capture restore begin_step ");
   EXPECT_EQ(gives, "drop_snapshot truncate release erase ");
 }
 

@@ -381,9 +381,9 @@ TEST_F(Program, PipesAreReadOrPassedOverAndNeverHang) {
 }
 
 TEST_F(Program, ReplaysFuzzerInputsAndSaysWhatTheyMean) {
-  std::string const program = "\\365\\003\\004tiny\\000\\000\\001\\000\\005\\001";
+  std::string const program = "\\365\\005\\004tiny\\000\\000\\001\\000\\005\\001";
   fs::create_directories(path("units"));
-  ASSERT_EQ(shell("printf '" + program + "' >units/4f2a; printf '\\365\\003' >units/bare").code, 0);
+  ASSERT_EQ(shell("printf '" + program + "' >units/4f2a; printf '\\365\\005' >units/bare").code, 0);
   Outcome const outcome = shell("holdfast replay units/4f2a");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   std::string const meaning =

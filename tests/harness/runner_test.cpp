@@ -42,7 +42,8 @@ RunnerOptions counting(Tally& tally) {
     ++tally.reached[op.index()];
     tally.succeeded[op.index()] += got.ok ? 1 : 0;
     if (std::holds_alternative<model::AppendOp>(op) || std::holds_alternative<model::BeginOp>(op) ||
-        std::holds_alternative<model::VerifyOp>(op) || model::step_items(op) != nullptr) {
+        std::holds_alternative<model::VerifyOp>(op) ||
+        std::holds_alternative<model::WriteStepOp>(op) || model::step_items(op) != nullptr) {
       ++tally.writes;
       tally.rows += got.ok ? std::visit([](auto const& known) { return known.rows(); }, op) : 0;
     }

@@ -37,7 +37,7 @@ void dropped_handle_was_never_open(Setting const& setting) {
   Visible const before = lab.visible(kS0);
   StateMode const mode = round ? setting.kind : StateMode::kFresh;
   must(lab.system().begin(kS0, round, rows, written, kLeft, {.view = view, .mode = mode}));
-  must(lab.system().drop(kS0));
+  must(lab.system().drop(kS0, model::HandleEnd::kCalled));
   must_equal(lab.visible(kS0), before, "after the drop");
   lab.play(kS0, after, kRight);
   must_equal(lab.visible(kS0),

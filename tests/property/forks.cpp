@@ -94,7 +94,7 @@ void forks_are_apart(Setting const& setting) {
   }
   Visible const last = lab.visible(kS1);
   must(lab.system().drop_snapshot(kH0));
-  must(lab.system().release(kS0));
+  must(lab.system().release(kS0, model::HandleEnd::kCalled));
   must_equal(lab.visible(kS1), last, "the fork, left alone");
 }
 
@@ -128,7 +128,7 @@ void forks_are_histories(Setting const& setting) {
              "the first");
   must_equal(lab.visible(kS1), want, "the fork");
   must(lab.system().drop_snapshot(kH0));
-  must(lab.system().release(kS0));
+  must(lab.system().release(kS0, model::HandleEnd::kCalled));
   must_equal(lab.visible(kS1), want, "the fork, left alone");
 }
 

@@ -207,7 +207,7 @@ void Lab::play(SequenceName name, Move const& move, Token first) {
   if (move.round) {
     must(system_.accept(name, move.keep));
   } else {
-    must(move.keep == 0 ? system_.drop(name) : system_.commit(name));
+    must(move.keep == 0 ? system_.drop(name, model::HandleEnd::kCalled) : system_.commit(name));
   }
 }
 

@@ -59,7 +59,7 @@ void rollback_to_another(Setting const& setting) {
   must_equal(lab.visible(kS0), want, "after going on");
   must_equal(lab.visible(kS1), other, "the snapshot's own sequence");
   must_equal(lab.visible(kH0), held, "the snapshot");
-  must(lab.system().release(kS1));
+  must(lab.system().release(kS1, model::HandleEnd::kCalled));
   must(lab.system().drop_snapshot(kH0));
   must_equal(lab.visible(kS0), want, "when the others are gone");
 }

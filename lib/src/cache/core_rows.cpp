@@ -191,7 +191,7 @@ Result<std::uint64_t> Core::begin(std::span<ItemRequest const> items,
     }
   }
   ++next_ticket_;
-  map_ticket_ = is_step ? ticket : map_ticket_;
+  map_ticket_ = is_step || HOLDFAST_MUTANT(kAppendTakesMap) ? ticket : map_ticket_;
   Status const launched = launch(stream);
   if (!launched) {
     for (ItemRequest const& item :

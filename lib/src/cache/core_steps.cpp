@@ -105,6 +105,9 @@ Status Core::finish_step(HandleId step,
                          std::span<Accepted> accepted,
                          Stream stream) noexcept {
   HOLDFAST_TRY(check_step(step));
+  if (HOLDFAST_MUTANT(kFinishesTheNewest)) {
+    step.index = free_steps_[free_step_count_];
+  }
   StepRecord const& record = steps_[step.index];
   if (keep.size() != record.items || (!accepted.empty() && accepted.size() != record.items)) {
     return invalid(
@@ -142,7 +145,7 @@ Status Core::finish_step(HandleId step,
 void Core::close_step(std::uint32_t index) noexcept {
   StepRecord& record = steps_[index];
   record.live = false;
-  if (++record.generation == 0) {
+  if (!HOLDFAST_MUTANT(kStepGenerationKept) && ++record.generation == 0) {
     record.generation = 1;
   }
   free_steps_[free_step_count_++] = index;

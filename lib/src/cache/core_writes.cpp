@@ -151,13 +151,13 @@ Status Core::build_viewed_keys(std::uint32_t index, std::uint32_t keep, Stream s
 Status Core::check_whole_step(HandleId step) const noexcept {
   HOLDFAST_TRY(check_step(step));
   StepRecord const& record = steps_[step.index];
-  if (record.ticket != map_ticket_) {
+  if (record.ticket != map_ticket_ && !HOLDFAST_MUTANT(kMapOfAnyStep)) {
     return invalid("step", "another one was begun since; write its items one by one");
   }
   for (std::uint32_t i = 0; i < record.items; ++i) {
     HandleId const id = items_of(step)[i].id;
     Status const open = id.index == 0 ? Status{} : check_open(id, record.ticket);
-    if (!open) {
+    if (!open && !HOLDFAST_MUTANT(kWholeSkipsGone)) {
       return of_item(open.error(), i);
     }
   }
@@ -192,7 +192,8 @@ Status Core::enter_step(HandleId step, Stream stream) noexcept {
   HOLDFAST_TRY(fences_.enter(stream));
   HOLDFAST_TRY(fences_.wait_for(row_map_));
   for (std::uint32_t i = 0; i < steps_[step.index].items; ++i) {
-    if (std::uint32_t const index = items_of(step)[i].id.index; index != 0) {
+    bool const is_left_out = i != 0 && HOLDFAST_MUTANT(kStepEntersFirst);
+    if (std::uint32_t const index = items_of(step)[i].id.index; index != 0 && !is_left_out) {
       HOLDFAST_TRY(enter(sequences_[index], stream));
     }
   }
