@@ -264,7 +264,7 @@ void time_replays(CudaDevice& device, Scene& scene, std::string const& name) {
 }
 
 void time_restore(Scene& scene, std::string const& name) {
-  std::vector<std::uint32_t> tokens(kRestored);
+  std::vector<TokenKey> tokens(kRestored);
   for (std::uint32_t i = 0; i < kRestored; ++i) {
     tokens[i] = i + 1;
   }

@@ -357,7 +357,7 @@ class GraphScenario {
     if (!position || *position == 0) {
       return;
     }
-    std::vector<std::uint32_t> tokens(*position, 1);
+    std::vector<TokenKey> tokens(*position, 1);
     tokens[0] = snapshot + 2;
     EXPECT_TRUE(IsOk(side.device.synchronize({})));
     EntryId const entry =
