@@ -19,16 +19,6 @@ bool is_open(Round const& round) {
   return range || range.error().code == ErrorCode::kInvalidArgument;
 }
 
-/// Ends a handle without a call.
-template <typename Handle>
-void let_end(std::optional<Handle>& handle, HandleEnd how) {
-  if (how == HandleEnd::kReplaced) {
-    Handle live{std::move(*handle)};
-    live = std::move(*handle);  // which has nothing any more
-  }
-  handle.reset();
-}
-
 }  // namespace
 
 HoldfastSystem::HoldfastSystem(Layout const& layout,

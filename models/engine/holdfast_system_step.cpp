@@ -289,11 +289,7 @@ Observation HoldfastSystem::drop(OpenStep& step, HandleEnd how, Observation cons
     return dropped ? answer : give_up(step, dropped);
   }
   last_stream_ = Stream{};
-  if (how == HandleEnd::kReplaced) {
-    Step live{std::move(*step.handle)};
-    live = std::move(*step.handle);  // which has nothing any more
-  }
-  step.handle.reset();
+  let_end(step.handle, how);
   return was_destroyed() ? answer : give_up(step, Error{.code = ErrorCode::kDeviceFailed});
 }
 

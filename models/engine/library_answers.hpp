@@ -4,7 +4,9 @@
 
 #include <holdfast/cache.hpp>
 #include <numeric>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/observation.hpp"
@@ -72,6 +74,16 @@ void say_draft(Handle const& handle, ModelShape const& shape, Details& says) {
       says.draft_count = range->count;
     }
   }
+}
+
+/// Ends a handle without a call.
+template <typename Handle>
+void let_end(std::optional<Handle>& handle, HandleEnd how) {
+  if (how == HandleEnd::kReplaced) {
+    Handle live{std::move(*handle)};
+    live = std::move(*handle);  // which has nothing any more
+  }
+  handle.reset();
 }
 
 /// Which items of a step could be dropped as if they had never been; what nothing is kept of so far.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: random programs meet every kind of operation with what order breaks at: a wait that fails in it, an id
-// that another stream gave back, several devices. Method: count the pairs over many programs on simulated
-// devices; one that is never met fails.
+// Goal: random programs meet every kind of operation with what order breaks at: failed waits, reused ids
+// and several devices. Method: the test counts the pairs over many programs on simulated devices; a pair
+// that is never met fails.
 #include <gtest/gtest.h>
 
 #include <array>
